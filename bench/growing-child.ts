@@ -10,18 +10,19 @@ const WORKSPACE = '01J0000000000000000000GROW';
 const OTHER_WORKSPACE = '01J0000000000000000000KEPT';
 /** A worker prepares a statement the second time and keeps its plan from then on, so most rounds are of that. */
 const ROUNDS = 7;
-const GROWN_BY = 0.01;
+/** The first one whose boundary no response's lines span; a worker parses the others from the beginning. */
+const GROWN_BY = [0.01, 0.011, 0.012, 0.013, 0.014];
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 const [connectionString = '', directory = '', path = ''] = process.argv.slice(2);
 const database = createDatabasePool({ connectionString, preparesStatements: true });
 const deps = { database, rawStore: createFolderRawStore({ directory }), onReport: () => undefined };
 
-/** Offset of the last line that ends before the file's last hundredth. */
-async function findEndOfBeginning(): Promise<number> {
+/** Offset of the last line that ends before the last `share` of the file. */
+async function findEndOfBeginning(share: number): Promise<number> {
   const file = await open(path);
   try {
-    const end = Math.floor((await file.stat()).size * (1 - GROWN_BY));
+    const end = Math.floor((await file.stat()).size * (1 - share));
     const bytes = Buffer.alloc(Math.min(end, MAX_LINE_BYTES));
     await file.read(bytes, 0, bytes.length, end - bytes.length);
     return end - bytes.length + bytes.lastIndexOf('\n') + 1;
@@ -49,15 +50,28 @@ async function ingest(
 await ensureWorkspace(database.database, WORKSPACE, 'growing');
 await ensureWorkspace(database.database, OTHER_WORKSPACE, 'kept');
 await ingest('kept', undefined, OTHER_WORKSPACE);
-const endByte = await findEndOfBeginning();
-const [grown, whole]: [number[], number[]] = [[], []];
-for (let round = 0; round < ROUNDS; round += 1) {
+
+/** Milliseconds for the file that grew from `endByte`; undefined if it was parsed from its beginning. */
+async function grow(endByte: number): Promise<number | undefined> {
   const beginning = await ingest('grown', endByte);
   const { id, milliseconds } = await ingest('grown', undefined);
   const transcript = await findTranscript(database.database, WORKSPACE, id);
-  if (transcript?.row_set_id !== beginning.id) throw new Error('the transcript was parsed from its beginning');
-  grown.push(milliseconds);
   await deleteSession(deps, WORKSPACE, 'grown');
+  return transcript?.row_set_id === beginning.id ? milliseconds : undefined;
+}
+
+async function chooseEnd(): Promise<number> {
+  for (const share of GROWN_BY) {
+    const endByte = await findEndOfBeginning(share);
+    if ((await grow(endByte)) !== undefined) return endByte;
+  }
+  throw new Error('the transcript was parsed from its beginning wherever it was cut');
+}
+
+const endByte = await chooseEnd();
+const [grown, whole]: [number[], number[]] = [[], []];
+for (let round = 0; round < ROUNDS; round += 1) {
+  grown.push((await grow(endByte)) ?? Number.NaN);
   whole.push((await ingest('whole', undefined)).milliseconds);
   await deleteSession(deps, WORKSPACE, 'whole');
 }

@@ -3,10 +3,10 @@ import { streamTranscript, type TranscriptBatch } from '@recount/core';
 import {
   createDatabasePool,
   createTranscriptCopier,
-  createTranscriptWriter,
   type DatabasePool,
   ensureWorkspace,
   TRANSCRIPT_STATUSES,
+  TranscriptWriter,
   toNewRowSet,
 } from '@recount/db';
 import { handleJob, receiveTranscript, requeueTranscript } from '@recount/ingest';
@@ -47,7 +47,7 @@ async function insert({ database }: Deps, transcriptId: string, batches: readonl
   await database.withTransaction(async (transaction, client) => {
     const rowSet = toNewRowSet({ workspaceId: WORKSPACE, rowSetId: transcriptId });
     const copier = createTranscriptCopier(client);
-    const writer = createTranscriptWriter(transaction, copier, rowSet, { agent: 'claude-code', priceVersion: 'bench' });
+    const writer = new TranscriptWriter(transaction, copier, rowSet, { agent: 'claude-code', priceVersion: 'bench' });
     for (const batch of batches) await writer.write(batch);
     await copier.sendAll();
   });

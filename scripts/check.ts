@@ -1,9 +1,12 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Check, CheckResult } from './check-result.ts';
 import { checkNames, type Selection, selectChecks } from './checks.ts';
 import { createCommandRunner } from './run-command.ts';
-import { type Stage, toStage } from './stages.ts';
+import { chooseSeed, DAY_SEED, type Stage, toStage } from './stages.ts';
 
 const root = `${import.meta.dirname}/..`;
 const interruptedExitCode = 130;
@@ -23,8 +26,9 @@ there was any. scripts/stages.ts says which tests belong to which of these.
   --only NAME,NAME  run only these of: ${checkNames.join(', ')}
   --rest            with test:all: only what npm test leaves out
   --shuffle         run files, and the tests of each, in an order that the seed decides
-  --seed NUMBER     of property tests, of the order and of the attacks; it is printed at the end
-                    (for vitest itself: RECOUNT_TEST_SEED=NUMBER)
+  --seed NUMBER     of property tests, of the order and of the attacks; it is printed at the end. The default is
+                    ${DAY_SEED}, and random at night and with --shuffle (for vitest itself: RECOUNT_TEST_SEED=NUMBER)
+  --seed random     a new one
   --help            print this text
 
 RECOUNT_CHECK_TALLY=FILE appends "PASSED FAILED SKIPPED" to the file in place of the closing line.
@@ -50,9 +54,9 @@ function parseNames(only: string | undefined): string[] | undefined {
   return names;
 }
 
-function parseSeed(text: string | undefined): number {
-  const seed = text === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(text);
-  if (!Number.isSafeInteger(seed) || seed < 0) throw new Error(`--seed: ${text} is no whole number`);
+function parseSeed(text: string): number {
+  const seed = text === 'random' ? chooseSeed() : Number(text);
+  if (!Number.isSafeInteger(seed) || seed < 0) throw new Error(`--seed: ${text} is neither a whole number nor random`);
   return seed;
 }
 
@@ -71,6 +75,7 @@ function parseSelection(): Selection | undefined {
     },
   });
   if (values.help) return undefined;
+  const defaultSeed = values.shuffle || values.stage === 'night' ? 'random' : String(DAY_SEED);
   if (values.changed && positionals.length > 1) throw new Error('--changed: takes one commit, and no paths');
   return {
     stage: parseStage(values.stage, values.rest),
@@ -78,7 +83,7 @@ function parseSelection(): Selection | undefined {
     paths: values.changed ? [] : positionals,
     changedSince: values.changed ? (positionals[0] ?? '') : undefined,
     isShuffled: values.shuffle,
-    seed: parseSeed(values.seed ?? process.env.RECOUNT_TEST_SEED),
+    seed: parseSeed(values.seed ?? process.env.RECOUNT_TEST_SEED ?? defaultSeed),
   };
 }
 
@@ -139,6 +144,13 @@ async function report(finished: FinishedCheck[], { seed }: Selection): Promise<v
   else await appendFile(tally, `${sum(finished, 'passed')} ${sum(finished, 'failed')} ${sum(finished, 'skipped')}\n`);
 }
 
+/** `npm start` installs the program alone. */
+function installDevelopmentTools(): void {
+  if (existsSync(join(root, 'node_modules', '.bin'))) return;
+  const options = { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' } as const;
+  execFileSync('pnpm', ['install', '--frozen-lockfile'], options);
+}
+
 async function main(): Promise<number> {
   const selection = parseSelection();
   if (selection === undefined) {
@@ -147,6 +159,7 @@ async function main(): Promise<number> {
   }
   const checks = selectChecks(selection);
   if (checks.length === 0) throw new Error(`--only: these checks are not part of the stage "${selection.stage}"`);
+  installDevelopmentTools();
   const interruption = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interruption.abort());
   const finished = await runChecks(checks, interruption.signal);

@@ -7,13 +7,27 @@ import { dirname, join, normalize } from 'node:path';
  * which come last without it. Packages without an entry have no folders.
  */
 export const FOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
-  'packages/core': ['time-zones', 'lines', 'records', 'agents', 'assemble', 'ledger', 'parse', 'live'],
-  'packages/contract': ['.', 'reports', 'price-effect.ts', 'index.ts'],
+  'packages/core': ['time-zones', 'lines', 'records', 'agents', 'assemble', 'ledger', 'parse', 'live', 'bills', 'demo'],
+  'packages/contract': ['.', 'reports', 'price-effect.ts', 'shares.ts', 'index.ts'],
   'packages/collect': ['find', 'spool', 'hooks', 'read', 'deliver', 'backfill'],
   'packages/db': [
-    ...['schema', 'database', 'copy', 'migrations', 'workspaces', 'shares', 'transcripts', 'derive', 'messages'],
+    ...[
+      'schema',
+      'database',
+      'copy',
+      'migrations',
+      'workspaces',
+      'cluster',
+      'people',
+      'shares',
+      'transcripts',
+      'derive',
+      'messages',
+    ],
     ...[
       'usage',
+      'telemetry',
+      'bills',
       'findings',
       'filters',
       'search',
@@ -21,23 +35,27 @@ export const FOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
       'attachments',
       'live',
       'reports',
+      'alerts',
+      'budgets',
+      'digests',
       'export',
       'consistency',
     ],
   ],
   'packages/ingest': [
     ...['queue', '.', 'secrets', 'raw-objects', 'prices', 'receive', 'process', 'live', 'backfill', 'search'],
-    ...['maintenance', 'consistency', 'index.ts'],
+    ...['alerts', 'maintenance', 'demo', 'consistency', 'index.ts'],
   ],
   'packages/service': ['telemetry', 'config'],
   'packages/storage': ['.', 'sources'],
   'apps/api': [
-    ...['config.ts', 'problems', 'http', 'metrics', 'api-dependencies.ts', 'disk-space', 'plugins', 'paging'],
-    ...['uploads', 'documents', 'live', 'mcp', 'routes'],
+    ...['provider-settings.ts', 'config.ts', 'problems', 'http', 'metrics', 'api-dependencies.ts', 'disk-space'],
+    ...['access', 'identity', 'plugins', 'paging'],
+    ...['uploads', 'otlp', 'documents', 'people', 'live', 'mcp', 'routes'],
   ],
   'apps/cli': [
     ...['terminal', 'data-directory', 'connection', 'prices', 'report', 'usage', 'parse', 'sessions', 'search', 'show'],
-    ...['backfill', 'collector', 'restore', 'live', 'installation', 'status', 'commands'],
+    ...['backfill', 'bills', 'collector', 'restore', 'live', 'installation', 'status', 'cluster', 'people', 'commands'],
   ],
   'apps/web': ['format', 'server-data', 'ui', 'transcript', 'pages', 'shell'],
 };

@@ -6,13 +6,22 @@ export const STAGES = ['quick', 'fast', 'rest', 'all', 'night'] as const;
  */
 export type Stage = (typeof STAGES)[number];
 
+/** By day a run makes the same property tests each time: a failure then comes from the change, and not from chance. */
+export const DAY_SEED = 1;
+
+/** A new seed, a whole number below 2 ** 31, for what looks for faults that are there already. */
+export const chooseSeed = (): number => Math.floor(Math.random() * 2 ** 31);
+
 /**
  * Files that `npm test` leaves to `npm run test:all`, with the processor seconds that each takes, PostgreSQL, browser
  * and other programs included. A file that is not in this list or the next is fast: `npm test` runs it. A file belongs
  * here if it takes more than some ten seconds and breaks seldom, or not without a fast one.
  */
 export const SLOW_FILES: Readonly<Record<string, number>> = {
+  'apps/api/src/routes/demo.integration.test.ts': 12,
+  'apps/api/src/routes/exports.integration.test.ts': 12,
   'apps/api/src/routes/live.integration.test.ts': 16,
+  'apps/api/src/routes/multipart-uploads.integration.test.ts': 8,
   'apps/cli/src/collector/collector.integration.test.ts': 38,
   'apps/cli/src/collector/device-code.integration.test.ts': 3,
   'apps/cli/src/commands/findings.integration.test.ts': 12,
@@ -20,6 +29,8 @@ export const SLOW_FILES: Readonly<Record<string, number>> = {
   'apps/cli/src/up-twice.e2e.test.ts': 17,
   'apps/cli/src/up.e2e.test.ts': 49,
   'apps/cli/src/usage/one-history.integration.test.ts': 16,
+  'packages/collect/src/backfill/large-folder.integration.test.ts': 10,
+  'packages/db/src/budgets/budgets-of-a-fleet.integration.test.ts': 30,
   'packages/db/src/reports/report-extremes.integration.test.ts': 12,
   'packages/db/src/reports/rollup-source.integration.test.ts': 14,
   'packages/db/src/reports/totals-source.integration.test.ts': 20,
@@ -37,12 +48,20 @@ export const SLOW_FILES: Readonly<Record<string, number>> = {
   'test/src/dashboard/coming-in.integration.test.ts': 10,
   'test/src/dashboard/corpus-in-browser.integration.test.ts': 22,
   'test/src/dashboard/dashboard.integration.test.ts': 46,
+  'test/src/dashboard/demo.integration.test.ts': 12,
+  'test/src/dashboard/digests.integration.test.ts': 15,
   'test/src/dashboard/drops.integration.test.ts': 10,
+  'test/src/dashboard/exported-figures.integration.test.ts': 9,
   'test/src/dashboard/fleet-figures.integration.test.ts': 44,
   'test/src/dashboard/hostile.integration.test.ts': 34,
+  'test/src/dashboard/overview-figures.integration.test.ts': 20,
+  'test/src/dashboard/questions.integration.test.ts': 26,
+  'test/src/dashboard/repositories.integration.test.ts': 12,
   'test/src/dashboard/running.integration.test.ts': 12,
   'test/src/dashboard/sign-in.integration.test.ts': 12,
+  'test/src/dashboard/subject-pages.integration.test.ts': 33,
   'test/src/dashboard/time-zones.integration.test.ts': 13,
+  'test/src/dashboard/view-bar.integration.test.ts': 26,
   'test/src/exhaustion.e2e.test.ts': 19,
   'test/src/first-hour-corpus.integration.test.ts': 4,
   'test/src/full-disk.e2e.test.ts': 16,
@@ -65,6 +84,8 @@ export const SLOW_FILES: Readonly<Record<string, number>> = {
 /** Files of the night alone, with the reason. */
 export const NIGHT_FILES: Readonly<Record<string, string>> = {
   'test/src/chaos/chaos.e2e.test.ts': 'takes 90 processor seconds; `pnpm chaos` kills ten times as often',
+  'test/src/company/budgets-over-http.integration.test.ts':
+    'sends 1,715 sessions of sixty days through the API, day by day, which takes minutes',
   'test/src/dashboard/scrolling.integration.test.ts': 'measures frames, which other work on the machine delays',
 };
 

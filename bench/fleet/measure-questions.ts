@@ -19,8 +19,8 @@ export interface QuestionCost {
 
 const FIRST_PAGE: SessionPage = { sort: 'last_timestamp', order: 'desc', limit: 50 };
 const FILTERS: Record<string, SessionFilter> = {
-  'of a project': { project: '/home/ada/project-7' },
-  'of a model': { model: 'claude-haiku-4-5' },
+  'of a project': { project: ['/home/ada/project-7'] },
+  'of a model': { model: ['claude-haiku-4-5'] },
   'that cost $9 or more': { minCostUsd: 9 },
   'of a month': { from: '2025-09-01T00:00:00Z', to: '2025-10-01T00:00:00Z' },
   'that called a tool': { calls: { tool_name: 'mcp__server__query' } },

@@ -1,7 +1,8 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { installDependencies } from './dependencies.mjs';
 import { findNode, isNewEnough, rememberNode, toCommand } from './node-program.mjs';
 import { findStarter } from './starter.mjs';
 
@@ -54,6 +55,42 @@ describe('the process that started npm start', () => {
   ])('above %j', (parent, starter) => expect(findStarter(7, () => parent)).toBe(starter));
 
   it('is found for this process', () => expect(findStarter()).toBeGreaterThan(0));
+});
+
+describe('the installation before npm start', () => {
+  let folder: string;
+  let installed: string[][];
+  const install = (exitCode = 0): number =>
+    installDependencies(folder, (_file, words) => {
+      installed.push(words);
+      return exitCode;
+    });
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'recount-launch-'));
+    installed = [];
+    await writeFile(join(folder, 'pnpm-lock.yaml'), 'one');
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('leaves out development tools, and is repeated only for another lock file', async () => {
+    expect([install(), install()]).toEqual([0, 0]);
+    expect(installed).toEqual([expect.arrayContaining(['install', '--frozen-lockfile', '--prod'])]);
+    await writeFile(join(folder, 'pnpm-lock.yaml'), 'two');
+    expect(install()).toBe(0);
+    expect(installed).toHaveLength(2);
+  });
+
+  it('keeps development tools up to date where they are installed', async () => {
+    await mkdir(join(folder, 'node_modules/.bin'), { recursive: true });
+    expect(install()).toBe(0);
+    expect(installed.flat()).not.toContain('--prod');
+  });
+
+  it('is repeated after a failure, whose exit code it returns', () => {
+    expect([install(3), install()]).toEqual([3, 0]);
+    expect(installed).toHaveLength(2);
+  });
 });
 
 describe('the Node that runs recount', () => {

@@ -5,12 +5,12 @@ import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findNode, NODE_PACKAGE, rememberNode, toCommand } from './node-program.mjs';
+import { installDependencies } from './dependencies.mjs';
+import { findNode, rememberNode } from './node-program.mjs';
 import { findStarter } from './starter.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const memoryPath = join(root, 'node_modules', '.cache', 'recount-node');
-const PNPM_PACKAGE = 'pnpm@10.34.9';
 
 const [task = '', ...words] = process.argv.slice(2);
 switch (task) {
@@ -32,21 +32,15 @@ switch (task) {
 }
 
 /**
- * Runs `recount up` under Node 24, after pnpm has installed what is missing.
+ * Runs `recount up`, after pnpm has installed what is missing.
  * @param {readonly string[]} paths
  */
 function start(paths) {
-  const tools = ['-y', '-p', NODE_PACKAGE, '-p', PNPM_PACKAGE, 'pnpm', '--silent', 'run', 'recount', 'up'];
-  const { file, words, shell } = toCommand('npx', [...tools, ...paths]);
-  run(file, words, {
-    shell,
-    stdio: 'inherit',
-    env: {
-      ...process.env,
-      RECOUNT_INIT_CWD: process.env.INIT_CWD ?? process.cwd(),
-      RECOUNT_STARTED_BY: `${findStarter()}`,
-    },
-  });
+  const exitCode = installDependencies(root);
+  if (exitCode !== 0) process.exit(exitCode);
+  const chosen = findNode(memoryPath);
+  rememberNode(memoryPath, process.execPath, chosen);
+  runRecount(chosen, ['up', ...paths], { ...process.env, RECOUNT_STARTED_BY: `${findStarter()}` });
 }
 
 /** @param {readonly string[]} words */
@@ -55,10 +49,20 @@ function recount(words) {
     console.error(`recount: nothing is installed yet. Run 'npm start' in ${root} once, or 'pnpm install'.`);
     process.exit(1);
   }
+  runRecount(findNode(memoryPath), words, process.env);
+}
+
+/**
+ * @param {string} node
+ * @param {readonly string[]} words
+ * @param {NodeJS.ProcessEnv} env
+ */
+function runRecount(node, words, env) {
   // As in ./recount.
   const youngMb = words[0] === 'api' ? 1 : 8;
   const program = join(root, 'apps', 'cli', 'bin', 'recount.mjs');
-  run(findNode(memoryPath), [`--max-semi-space-size=${youngMb}`, program, ...words], {
+  run(node, [`--max-semi-space-size=${youngMb}`, program, ...words], {
+    env,
     // By the channel the program notices where this process is killed.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });

@@ -9,7 +9,7 @@ import { findFreePort } from './find-free-port.ts';
 import { type Program, startTestBackend, type TestBackend } from './test-backend.ts';
 
 const WORKSPACE = '01J0000000000000000000000A';
-const WAIT = { timeout: 60_000, interval: 200 };
+const WAIT = { interval: 200 };
 /** Each session gets a version at each offset; the clock is right at the end. */
 const OFFSETS = ['+0', '+1d', '+0', '-1d', '+0'] as const;
 const OFFSETS_MS = { '+0': 0, '+1d': 86_400_000, '-1d': -86_400_000 };

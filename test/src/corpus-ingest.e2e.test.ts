@@ -12,7 +12,6 @@ import { findCorpus } from './corpus.ts';
 import { countTranscript } from './independent-count.ts';
 
 const CLI = fileURLToPath(new URL('../../apps/cli/bin/recount.mjs', import.meta.url));
-const SAMPLES = fileURLToPath(new URL('../../samples', import.meta.url));
 const FIGURES = [
   'responses',
   'tokens_in',
@@ -73,7 +72,7 @@ async function expectSameUsage(): Promise<void> {
   }
   const groups = ['day', 'agent', 'model', 'session', 'git_branch'];
   const usage = ['usage', '--no-cache', '--json', '--time-zone', 'UTC', '--group-by', groups.join()];
-  const { stdout } = await promisify(execFile)(process.execPath, [CLI, ...usage, folder, SAMPLES], {
+  const { stdout } = await promisify(execFile)(process.execPath, [CLI, ...usage, folder], {
     maxBuffer: 64 * 1024 * 1024,
   });
   const { rows } = JSON.parse(stdout) as { rows: (Record<string, unknown> & { own: Record<string, unknown> })[] };
@@ -123,7 +122,7 @@ describe.skipIf(corpus === undefined)('`recount up` with the corpus of real tran
                 (SELECT count(*)::int FROM recount.content_blocks b WHERE b.workspace_id = t.workspace_id AND b.row_set_id = t.row_set_id) AS block_rows,
                 (SELECT coalesce(sum(tokens_out), 0)::float8 FROM recount.transcript_messages m
                  WHERE m.row_set_id = t.row_set_id) AS tokens_out_of_rows
-         FROM recount.transcripts t WHERE path NOT LIKE '%/samples/%' AND agent = 'claude-code' ORDER BY id`,
+         FROM recount.transcripts t WHERE agent = 'claude-code' ORDER BY id`,
       );
       const hashes = new Set(rows.map(({ sha256 }) => sha256));
       expect(claudeCode.filter((fields) => !hashes.has(fields[10]))).toEqual([]);

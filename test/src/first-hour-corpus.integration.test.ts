@@ -64,14 +64,14 @@ describe.runIf(corpus)('the first hour with real transcripts', () => {
   let read: TypedCommands['read'];
   let folder: string;
   let sessions: CountedSession[];
-  let dearest: CountedSession;
+  let mostExpensive: CountedSession;
   let totalUsd: number;
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'recount-first-hour-'));
     execFileSync('tar', ['-xzf', join(corpus ?? '', `${AUCTION}.tar.gz`), '-C', folder]);
     sessions = countSessions(folder).sort((one, other) => other.costUsd - one.costUsd);
-    dearest = sessions[0] as CountedSession;
+    mostExpensive = sessions[0] as CountedSession;
     totalUsd = sum(sessions.map(({ costUsd }) => costUsd));
     api = await createTestApi();
     ({ type, read } = createTypedCommands(api));
@@ -99,11 +99,11 @@ describe.runIf(corpus)('the first hour with real transcripts', () => {
 
   it('answers which session cost most, and why', async () => {
     const [, first = ''] = (await read('sessions', '--sort', 'cost', '--limit', '1')).split('\n');
-    expect(first).toMatch(new RegExp(`^${dearest.id.slice(0, 8)} .*\\$${dearest.costUsd.toFixed(2)}$`));
-    const why = await read('why', dearest.id.slice(0, 8));
-    expect(why).toContain(`Cost $${dearest.costUsd.toFixed(2)}`);
-    const { parts } = JSON.parse(await read('why', dearest.id, '--json')) as { parts: { cost_usd: number }[] };
-    expect(sum(parts.map(({ cost_usd }) => cost_usd))).toBeCloseTo(dearest.costUsd, 6);
+    expect(first).toMatch(new RegExp(`^${mostExpensive.id.slice(0, 8)} .*\\$${mostExpensive.costUsd.toFixed(2)}$`));
+    const why = await read('why', mostExpensive.id.slice(0, 8));
+    expect(why).toContain(`Cost $${mostExpensive.costUsd.toFixed(2)}`);
+    const { parts } = JSON.parse(await read('why', mostExpensive.id, '--json')) as { parts: { cost_usd: number }[] };
+    expect(sum(parts.map(({ cost_usd }) => cost_usd))).toBeCloseTo(mostExpensive.costUsd, 6);
   });
 
   it('finds where something was discussed, and reads it', async () => {
@@ -148,10 +148,10 @@ describe.runIf(corpus)('the first hour with real transcripts', () => {
   it('lets a colleague read, and no more', async () => {
     const create = ['keys', 'create', '--name', 'colleague', '--scopes', 'read', '--workspace', 'home'];
     const key = (await type(create, { hasServer: false })).out.trim();
-    expect((await type(['why', dearest.id], { key })).out).toContain(`$${dearest.costUsd.toFixed(2)}`);
-    const refused = await type(['delete', dearest.id, '--yes'], { key });
+    expect((await type(['why', mostExpensive.id], { key })).out).toContain(`$${mostExpensive.costUsd.toFixed(2)}`);
+    const refused = await type(['delete', mostExpensive.id, '--yes'], { key });
     expect(refused).toMatchObject({ exitCode: 1, err: expect.stringContaining('scope admin') });
-    expect(await read('sessions', dearest.id)).toContain(dearest.id.slice(0, 8));
+    expect(await read('sessions', mostExpensive.id)).toContain(mostExpensive.id.slice(0, 8));
   });
 
   it.each([
@@ -164,7 +164,7 @@ describe.runIf(corpus)('the first hour with real transcripts', () => {
   ])('answers %s %s %s %s with no figure', async (...commandLine) => {
     const { exitCode, out, err } = await type(commandLine.filter((word) => word !== undefined));
     expect({ exitCode, out }).toEqual({ exitCode: 2, out: '' });
-    expect(err).toMatch(/There is no /);
+    expect(err).toMatch(/There is no |No \w+ matches /);
   });
 
   it('sets a price, and applies it', async () => {
@@ -173,16 +173,16 @@ describe.runIf(corpus)('the first hour with real transcripts', () => {
     const prices = Object.entries(doubled).flatMap(([option, usd]) => [option, String(2 * usd)]);
     const set = ['prices', 'set', MODEL, ...prices, '--yes', '--workspace', 'home'];
     expect(await type(set, { hasServer: false })).toMatchObject({ exitCode: 0 });
-    expect(await read('why', dearest.id)).toContain(`Cost $${(2 * dearest.costUsd).toFixed(2)}`);
+    expect(await read('why', mostExpensive.id)).toContain(`Cost $${(2 * mostExpensive.costUsd).toFixed(2)}`);
     const out = await read('report', 'usage', '--project', PROJECT, '--by', 'project');
     expect(out).toContain(`$${(2 * totalUsd).toFixed(2)}`);
   });
 
   it('deletes a session, and removes it from the sums', async () => {
-    await read('delete', dearest.id, '--yes');
-    expect((await type(['why', dearest.id])).exitCode).toBe(2);
+    await read('delete', mostExpensive.id, '--yes');
+    expect((await type(['why', mostExpensive.id])).exitCode).toBe(2);
     const rows = parseCsv(await read('export', 'usage', '--project', PROJECT));
     expect(new Set(rows.map((row) => row.session_id))).toEqual(new Set(sessions.slice(1).map(({ id }) => id)));
-    expect(sum(rows.map((row) => Number(row.cost_usd)))).toBeCloseTo(2 * (totalUsd - dearest.costUsd), 6);
+    expect(sum(rows.map((row) => Number(row.cost_usd)))).toBeCloseTo(2 * (totalUsd - mostExpensive.costUsd), 6);
   });
 });

@@ -1,6 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { generateTranscript } from '@recount/bench/generate-transcript';
 import { createApiKey, createDatabasePool, type DatabasePool, ensureWorkspace, migrateDatabase } from '@recount/db';
 import { createDatabase } from '@recount/local-postgres';
@@ -14,12 +13,12 @@ const WORKSPACE = '01J0000000000000000000000A';
 const MIB = 1024 * 1024;
 const DATABASE_DISK_BYTES = 256 * MIB;
 const STORE_DISK_BYTES = 8 * MIB;
-/** Without a worker's pauses, a job would be in its third attempt, because pauses before it take at most 4 and 8 s. */
-const OUTAGE_MS = 15_000;
+/** Writes that the full database refuses while a worker waits, which tries one every two seconds. */
+const REFUSED_WRITES = 10;
 const MAX_LOG_LINES = 200;
 const SMALL_BYTES = 60_000;
 const MAX_UPLOADS = 500;
-const WAIT = { timeout: 120_000, interval: 200 };
+const WAIT = { interval: 200 };
 const TEST_TIMEOUT_MS = 600_000;
 
 let backend: TestBackend;
@@ -130,7 +129,16 @@ it(
       if (answer.status !== 200) expect(await answer.json(), path).toMatchObject({ status: 503 });
     }
     for (const answer of [await readMetrics(), await call('/healthz')]) expect(answer.status).toBe(200);
-    await sleep(OUTAGE_MS);
+    // The worker looks whether there is room again and again, and takes no job until there is.
+    const countRefused = async (): Promise<number> => {
+      const { rows } = await backend.database.pool.query<{ count: number }>(
+        `SELECT xact_rollback::int AS count FROM pg_stat_database WHERE datname = 'full'`,
+      );
+      return rows[0]?.count ?? 0;
+    };
+    const refusedBefore = await countRefused();
+    await vi.waitFor(async () => expect(await countRefused()).toBeGreaterThan(refusedBefore + REFUSED_WRITES), WAIT);
+    expect(await readFile(join(backend.directory, 'worker.log'), 'utf8')).not.toContain('resuming');
 
     await disk.free();
     await vi.waitFor(async () => {

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { createTranscriptRedactor } from '@recount/ingest/secrets';
+import { TranscriptRedactor } from '@recount/ingest/secrets';
 import { readSources } from '@recount/storage/sources';
 import { expect, it } from 'vitest';
 import { findCorpus } from './corpus.ts';
@@ -19,7 +19,7 @@ it.runIf(corpus)('finds in the corpus only the false alarms that are documented,
     if (item.kind !== 'transcript') throw new Error(`Not read: ${item.location}`);
     const source = Buffer.concat(await (await item.open()).toArray());
     byteLength += source.length;
-    const redactor = createTranscriptRedactor({
+    const redactor = new TranscriptRedactor({
       maxLineBytes: 16 * 1024 * 1024,
       onFinding: ({ rule, count }) => {
         counts[rule] = (counts[rule] ?? 0) + count;

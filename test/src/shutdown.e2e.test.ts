@@ -13,6 +13,7 @@ import { runRecount } from './chaos/run-recount.ts';
 import type { SupervisedProcess } from './chaos/supervised-process.ts';
 import { findFreePort } from './find-free-port.ts';
 import { type Program, startTestBackend, type TestBackend } from './test-backend.ts';
+import { waitUntilWriting } from './wait-until-writing.ts';
 
 const WORKSPACE = '01J0000000000000000000000A';
 const LARGE_BYTES = 60 * 1024 * 1024;
@@ -94,7 +95,7 @@ describe('SIGTERM under load', () => {
     const id = (await backend.receive(WORKSPACE, generateTranscript({ seed: 2, targetBytes: LARGE_BYTES }))).id;
     const first = await start('worker', { RECOUNT_SHUTDOWN_GRACE_MS: '200' });
     await vi.waitFor(async () => expect(await find(id)).toMatchObject({ status: 'processing' }));
-    await sleep(200);
+    await waitUntilWriting(backend.database);
     const startedAtMs = performance.now();
     expect(await first.stop()).toBe(0);
     expect(performance.now() - startedAtMs).toBeLessThan(200 + BEYOND_GRACE_MS);

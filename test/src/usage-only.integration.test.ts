@@ -15,7 +15,8 @@ function scan(path: string, bytes: Buffer) {
   const responses: Partial<ApiResponse>[] = [];
   if (format === undefined) return { format, responses, scan: undefined };
   // Codex gave responses no ids until 2026: recount names them by the content of their lines.
-  const onResponse = ({ response_key, provider_message_id, ...row }: ApiResponse) =>
+  // Filler does not tell whether a text of the user's role is a prompt, so turns may begin elsewhere.
+  const onResponse = ({ response_key, provider_message_id, turn_line: _, ...row }: ApiResponse) =>
     responses.push(response_key.startsWith('codex:') ? row : { ...row, response_key, provider_message_id });
   const scanner = createUsageScanner(sessionId, { format, onResponse });
   scanner.push(bytes);

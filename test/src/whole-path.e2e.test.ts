@@ -256,7 +256,7 @@ it.skipIf(executablePath === '')('the dashboard shows the figures of the API in 
       .first()
       .waitFor();
     await page.goto(`${url}/sessions/${SAMPLE}`);
-    await page.getByRole('heading', { name: title ?? '' }).waitFor();
+    await page.getByRole('heading', { name: title }).waitFor();
     expect(complaints).toEqual([]);
   } finally {
     await browser.close();

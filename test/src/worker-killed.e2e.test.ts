@@ -4,6 +4,7 @@ import { ensureWorkspace, verifyUsage } from '@recount/db';
 import { MAX_GROUPED_BYTES } from '@recount/ingest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestBackend, type TestBackend } from './test-backend.ts';
+import { waitUntilWriting } from './wait-until-writing.ts';
 
 /** More than a batch takes, so that it is taken alone and its row says so. */
 const TRANSCRIPT_BYTES = 40 * 1024 * 1024;
@@ -60,7 +61,7 @@ describe('a worker killed with SIGKILL in the middle of a transcript', () => {
     const disturbed = await upload('01J0000000000000000000000A');
     const worker = await backend.start('worker');
     await waitFor(disturbed, 'processing', BACK_WITHIN_MS);
-    await sleep(150);
+    await waitUntilWriting(backend.database);
     await worker.kill(RESTART_PAUSE_MS);
     await waitFor(disturbed, 'processing', BACK_WITHIN_MS);
     await waitFor(disturbed, 'ingested', BACK_WITHIN_MS);

@@ -10,7 +10,6 @@ import type {
 } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
-import type { SignInLinks } from './http/sign-in-links.ts';
 import type { ApiMetrics } from './metrics/metrics.ts';
 
 export interface ApiDependencies extends IngestDependencies {
@@ -19,10 +18,10 @@ export interface ApiDependencies extends IngestDependencies {
   tracing?: Tracing;
   /** Defaults to unread metrics. */
   metrics?: ApiMetrics;
-  /** Defaults to unknown links. */
-  signInLinks?: SignInLinks;
   /** Prices that precede the built-in list; undefined if none are set. */
   priceSource?: PriceSource | undefined;
+  /** Requests to OpenID providers. Default Node's own. */
+  requestProvider?: typeof fetch;
   /** Milliseconds since 1970. Default Date.now. */
   now?: () => number;
 }

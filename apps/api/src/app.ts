@@ -1,6 +1,7 @@
 import cookie from '@fastify/cookie';
 import rateLimit from '@fastify/rate-limit';
 import { MAX_SESSION_ID_LENGTH } from '@recount/core';
+import { createAlertOptions } from '@recount/ingest';
 import { type FastifyServerOptions, fastify, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { ApiApp, ApiDependencies } from './api-dependencies.ts';
@@ -8,33 +9,51 @@ import type { ApiConfig } from './config.ts';
 import { addSpaceGauges, createSpaceWatch, type SpaceWatch } from './disk-space/space-watch.ts';
 import { RateStore, toMaxClientConnections } from './http/client-limits.ts';
 import { toRoutedUrl } from './http/signed-in-path.ts';
+import { createProviderSignIns, type ProviderSignIns } from './identity/provider-sign-ins.ts';
 import { type ApiMetrics, createMetrics } from './metrics/metrics.ts';
 import { addAuthentication } from './plugins/authentication.ts';
 import { addDashboard } from './plugins/dashboard.ts';
 import { addOpenapi } from './plugins/openapi.ts';
 import { addProblemAnswers, answerClientError, answerWithProblem, hasUnreadBody } from './plugins/problem-answers.ts';
 import { addRequestId, addRequestLog, createFrameworkLog, toRequestId } from './plugins/request-log.ts';
+import { addReveals } from './plugins/reveals.ts';
 import { addSecurityHeaders } from './plugins/security-headers.ts';
 import { refuseUnstorableParameters } from './plugins/storable-parameters.ts';
+import { addAlertRoutes } from './routes/alerts.ts';
 import { addAnalyticsRoutes } from './routes/analytics.ts';
 import { addAttachmentRoutes } from './routes/attachments.ts';
 import { addAuditRoutes } from './routes/audit.ts';
+import { addBillRoutes } from './routes/bills.ts';
+import { addBudgetRoutes } from './routes/budgets.ts';
+import { addDemoRoutes } from './routes/demo.ts';
 import { addDeviceRoutes } from './routes/devices.ts';
+import { addDigestRoutes } from './routes/digests.ts';
+import { addEnrolmentRoutes } from './routes/enrolments.ts';
 import { addExportRoutes } from './routes/exports.ts';
+import { addFindingRoutes } from './routes/findings.ts';
 import { addKeyRoutes } from './routes/keys.ts';
 import { addLiveRoutes } from './routes/live.ts';
 import { addMaintenanceRoutes } from './routes/maintenance.ts';
 import { addMcpRoutes } from './routes/mcp.ts';
 import { addOperationsRoutes } from './routes/operations.ts';
+import { addOtlpRoutes } from './routes/otlp.ts';
+import { addPeopleRoutes } from './routes/people.ts';
+import { addPlanRoutes } from './routes/plans.ts';
 import { addPriceRoutes } from './routes/prices.ts';
+import { addProviderSignInRoutes } from './routes/provider-sign-in.ts';
 import { addRawTranscriptRoutes } from './routes/raw-transcripts.ts';
+import { addRepositoryRoutes } from './routes/repositories.ts';
+import { addRepriceRoutes } from './routes/reprice.ts';
 import { addSearchRoutes } from './routes/search.ts';
+import { addSessionAnnotationRoutes } from './routes/session-annotations.ts';
 import { addSessionContentRoutes } from './routes/session-contents.ts';
 import { addSessionDeletion, addSessionRoutes } from './routes/sessions.ts';
 import { addSettingsRoutes } from './routes/settings.ts';
 import { addDocumentRoutes, addShareRoutes } from './routes/shares.ts';
 import { addSignInRoutes } from './routes/sign-in.ts';
+import { addSignInLinkRoutes } from './routes/sign-in-links.ts';
 import { addSignInListRoutes } from './routes/sign-ins.ts';
+import { addTeamRoutes } from './routes/teams.ts';
 import { addTranscriptChanges, addTranscriptRoutes } from './routes/transcripts.ts';
 import { addUploadRoutes } from './routes/uploads.ts';
 import { addWorkspaceRoutes } from './routes/workspaces.ts';
@@ -59,7 +78,11 @@ const MIN_SOCKET_TIMEOUT_MS = 10 * 60_000;
 /** A character of a session id takes at most 9 characters of a URL: three bytes of UTF-8, each as %XX. */
 const MAX_PARAMETER_LENGTH = 9 * MAX_SESSION_ID_LENGTH;
 
-type RouteDependencies = ApiDependencies & { metrics: ApiMetrics; space: SpaceWatch };
+type RouteDependencies = ApiDependencies & {
+  metrics: ApiMetrics;
+  space: SpaceWatch;
+  providerSignIns: ProviderSignIns;
+};
 
 /** Assembles the API without starting it, so that it can be injected into or told to listen. Does not own `deps`. */
 export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Promise<ApiApp> {
@@ -100,9 +123,12 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
   refuseUnstorableParameters(app);
   await app.register(cookie);
   await app.register(rateLimit, { global: false, store: RateStore });
-  addAuthentication(app, deps, config);
+  const { providers: settings, ...limits } = config.oidc;
+  const providerSignIns = createProviderSignIns(deps, { settings, secretKey: config.alerts.secretKey, ...limits });
+  addAuthentication(app, { ...deps, providerSignIns }, config);
+  addReveals(app, deps);
   addOpenapi(app);
-  await addRoutes(app, { ...deps, metrics, space }, config);
+  await addRoutes(app, { ...deps, metrics, space, providerSignIns }, config);
   return app;
 }
 
@@ -122,16 +148,32 @@ export async function addRoutes(app: ApiApp, deps: RouteDependencies, config: Ap
   addSearchRoutes(app, deps);
   addExportRoutes(app, deps, config);
   addLiveRoutes(app, deps, config.live);
+  await addPeopleRoutes(app, deps);
+  await addTeamRoutes(app, deps);
   await addPriceRoutes(app, deps);
+  await addRepriceRoutes(app, deps);
+  await addPlanRoutes(app, deps);
   await addSettingsRoutes(app, deps);
+  await addBudgetRoutes(app, deps);
+  await addDigestRoutes(app, deps);
+  await addFindingRoutes(app, deps);
+  await addAlertRoutes(app, deps, createAlertOptions(config.alerts));
+  await addRepositoryRoutes(app, deps);
+  await addSessionAnnotationRoutes(app, deps);
   addAuditRoutes(app, deps);
   await addKeyRoutes(app, deps);
+  await addSignInLinkRoutes(app, deps);
   await addDeviceRoutes(app, deps);
+  await addEnrolmentRoutes(app, deps);
   await addWorkspaceRoutes(app, deps);
   await addMaintenanceRoutes(app, deps);
   await addMcpRoutes(app);
+  await addOtlpRoutes(app, deps, config);
+  await addBillRoutes(app, deps);
   addOperationsRoutes(app, deps);
   addSignInRoutes(app, deps);
+  await addProviderSignInRoutes(app, deps);
+  addDemoRoutes(app, deps);
   addSignInListRoutes(app, deps);
 }
 

@@ -1,7 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import type { AttachmentReceipt, UploadReceipt } from '@recount/contract';
-import { createApiKey, createShare, createSignIn, hashApiKey, listSignIns, revokeApiKey } from '@recount/db';
+import {
+  type ApiKeyScope,
+  addressFindings,
+  createApiKey,
+  createPerson,
+  createShare,
+  createSignIn,
+  createSignInLink,
+  createTeam,
+  hashApiKey,
+  listSignIns,
+  mergePerson,
+  revokeApiKey,
+  settleDelivery,
+} from '@recount/db';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiApp } from './app.ts';
@@ -21,7 +35,7 @@ type Statuses = Record<string, Partial<Record<Credential, number>>>;
 
 let api: TestApi;
 let authorizations: Record<Credential, string | undefined>;
-/** Each route has a separate session, because some delete theirs. */
+/** Each route about a session or a key has a separate one, because some delete theirs. */
 const parameters = new Map<string, Parameters>();
 
 const routes = Object.keys(AUTHORIZATION_TABLE);
@@ -29,30 +43,71 @@ const routes = Object.keys(AUTHORIZATION_TABLE);
 beforeAll(async () => {
   api = await createTestApi({ maxFailedKeysPerMinute: 1_000_000 });
   authorizations = await createAuthorizations(api);
+  const common = await uploadSession('private-session');
+  const commonKey = await createTestKey();
   for (const [index, route] of routes.entries()) {
-    const sessionId = `private-session-${index}`;
-    const receipt = (await (await api.upload(toTranscript(sessionId, 4))).json()) as UploadReceipt;
+    const isOfSession = /\{(session_id|transcript_id|share_id|token)\}/.test(route);
+    const sessionId = isOfSession ? `private-session-${index}` : 'private-session';
+    const receipt = isOfSession ? await uploadSession(sessionId) : common;
     const link = /\{(share_id|token)\}/.test(route) ? await createLink(sessionId) : {};
     const transcript = { session_id: sessionId, transcript_id: receipt.transcript_id, byte_offset: '0' };
-    const key = { workspaceId: HOME_WORKSPACE, name: 'asked for', scopes: ['ingest' as const] };
-    const { id: key_id, key: secret } = await createApiKey(api.database.database, key);
+    const isOfKey = /\{(key_id|sign_in_id)\}/.test(route);
+    const { id: key_id, key: secret } = isOfKey ? await createKeyFor(route) : commonKey;
     const attachment = route.includes('/attachments') ? await createAttachment(sessionId) : {};
     const signIn = route.includes('{sign_in_id}') ? await createBrowser(key_id, secret) : {};
+    const budget = route.includes('{budget_id}') ? await createTestBudget(`budget-${index}`) : {};
+    const decision = /\/findings\/.*\{/.test(route) ? await decideOnFinding(route) : {};
+    const people = /\{(person|team)_id\}/.test(route) ? await createPeople(`private-session-${index}`) : {};
+    const alert = /\{(destination|delivery)_id\}/.test(route) ? await createTestAlert(`alert-${index}`) : {};
+    const digest = route.includes('{digest_id}') ? await createTestDigest(`digest-${index}`) : {};
     // Its answer echoes the request.
     const named = route.startsWith('PUT /v1/sessions/') ? { session_id: `named-${index}` } : {};
     parameters.set(route, {
       ...transcript,
       key_id,
       workspace_id: HOME_WORKSPACE,
+      rename_id: key_id,
+      provider_id: 'none',
       ...link,
       ...attachment,
       ...signIn,
+      ...budget,
+      ...digest,
+      ...people,
+      ...alert,
       ...named,
+      ...decision,
     });
   }
   await api.work();
 });
 afterAll(() => api.close());
+
+const uploadSession = async (sessionId: string): Promise<UploadReceipt> =>
+  (await (await api.upload(toTranscript(sessionId, 4))).json()) as UploadReceipt;
+
+interface KeyRights {
+  scopes: readonly ApiKeyScope[];
+  account?: { issuer: string; subject: string };
+}
+
+const createTestKey = (request: KeyRights = { scopes: ['ingest'] }): Promise<{ id: string; key: string }> =>
+  createApiKey(api.database.database, { workspaceId: HOME_WORKSPACE, name: 'asked for', ...request });
+
+/** A key that the route can be used on. */
+async function createKeyFor(route: string): Promise<{ id: string; key: string }> {
+  const { database } = api.database;
+  if (route.endsWith('/restore')) {
+    const made = await createTestKey({ scopes: ['read'], account: { issuer: 'https://id.example', subject: route } });
+    await revokeApiKey(database, HOME_WORKSPACE, made.id);
+    return made;
+  }
+  if (!route.endsWith('/sign-in-link')) return await createTestKey();
+  const made = await createTestKey({ scopes: ['read'] });
+  const link = { workspaceId: HOME_WORKSPACE, keyId: made.id, validMs: 3_600_000, by: null, endsAt: null };
+  if (route.startsWith('DELETE')) await createSignInLink(database, { ...link, actor: 'system' });
+  return made;
+}
 
 async function createAttachment(sessionId: string): Promise<{ attachment_id: string }> {
   const path = `/v1/sessions/${sessionId}/attachments?agent=claude-code&path=tool-results/b0.txt`;
@@ -69,10 +124,68 @@ async function createBrowser(keyId: string, key: string): Promise<{ sign_in_id: 
   return { sign_in_id: signIns.find((each) => each.key_id === keyId)?.id ?? '' };
 }
 
+/** A destination with a message that was given up. */
+async function createTestAlert(name: string): Promise<{ destination_id: string; delivery_id: string }> {
+  const post = async (path: string, body: object): Promise<{ id: string }> => {
+    const headers = { 'content-type': 'application/json' };
+    const answer = await api.fetch(path, { method: 'POST', body: JSON.stringify(body), headers });
+    return (await answer.json()) as { id: string };
+  };
+  const destination = await post('/v1/destinations', { name, kind: 'email', addresses: ['ada@example.org'] });
+  const delivery = await post(`/v1/destinations/${destination.id}/test`, {});
+  const outcome = { state: 'failed' as const, attempts: 17, failure_reason: 'refused', ended_at: null };
+  const place = { workspace_id: HOME_WORKSPACE, id: delivery.id };
+  const next_attempt_at = new Date().toISOString();
+  await settleDelivery(api.database.database, place, { ...outcome, next_attempt_at });
+  return { destination_id: destination.id, delivery_id: delivery.id };
+}
+
+async function createTestDigest(name: string): Promise<{ digest_id: string }> {
+  const body = JSON.stringify({ name });
+  const headers = { 'content-type': 'application/json' };
+  const answer = await api.fetch('/v1/digests', { method: 'POST', body, headers });
+  return { digest_id: ((await answer.json()) as { id: string }).id };
+}
+
+async function createTestBudget(name: string): Promise<{ budget_id: string }> {
+  const body = JSON.stringify({ name, amount: 100 });
+  const headers = { 'content-type': 'application/json' };
+  const answer = await api.fetch('/v1/budgets', { method: 'POST', body, headers });
+  return { budget_id: ((await answer.json()) as { id: string }).id };
+}
+
+async function decideOnFinding(route: string): Promise<{ dismissal_id: string } | { kind: string }> {
+  if (route.endsWith('{kind}')) {
+    const decision = { workspaceId: HOME_WORKSPACE, actor: 'system' } as const;
+    const mark = { kind: 'repeated-read', since: '2026-01-01', note: null } as const;
+    await api.database.withTransaction((transaction) => addressFindings(transaction, decision, mark));
+    // The other route changes what it is asked for, in every workspace.
+    return { kind: route.startsWith('PUT') ? 'cold-cache' : mark.kind };
+  }
+  const { rows } = await api.database.pool.query<{ id: string }>(
+    `INSERT INTO recount.finding_dismissals (workspace_id, id, kind, subject_type, subject, dismissed_by)
+      VALUES ($1, 'private-dismissal', 'cold-cache', 'session', $2, 'system') ON CONFLICT DO NOTHING RETURNING id`,
+    [HOME_WORKSPACE, route],
+  );
+  return { dismissal_id: rows[0]?.id ?? '' };
+}
+
+/** A team, and a person who is merged into another. */
+async function createPeople(name: string): Promise<{ person_id: string; team_id: string }> {
+  const scope = { workspaceId: HOME_WORKSPACE, actor: 'system' as const };
+  return await api.database.withTransaction(async (transaction) => {
+    const into = await createPerson(transaction, scope, { displayName: `${name} whole` });
+    const personId = await createPerson(transaction, scope, { displayName: name });
+    await mergePerson(transaction, scope, { id: personId, into });
+    return { person_id: personId, team_id: await createTeam(transaction, scope, { name }) };
+  });
+}
+
 async function createLink(sessionId: string): Promise<{ share_id: string; token: string }> {
   const { share, token } = await createShare(api.database.database, {
     workspaceId: HOME_WORKSPACE,
     sessionId,
+    view: null,
     page: gzipSync('<p>shared</p>'),
     fromLine: null,
     toLine: null,

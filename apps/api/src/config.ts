@@ -13,7 +13,9 @@ import {
   toServiceConfig,
 } from '@recount/service/config';
 import { z } from 'zod';
+import { readProviderSettings } from './provider-settings.ts';
 
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
@@ -48,6 +50,16 @@ export const apiEnvironment = z.object({
     .string()
     .optional()
     .describe('addresses or networks of trusted proxies (X-Forwarded-For), separated by commas'),
+  RECOUNT_OIDC_PROVIDERS: z
+    .string()
+    .optional()
+    .describe('JSON file of OpenID providers to sign in with; needs `RECOUNT_SECRET_KEY`'),
+  RECOUNT_OIDC_CHECK_INTERVAL_MS: integer(5 * MINUTE_MS, 1000, 24 * HOUR_MS).describe(
+    'a browser in use is checked with its OpenID provider this often',
+  ),
+  RECOUNT_OIDC_MAX_UNCHECKED_MS: integer(HOUR_MS, MINUTE_MS, 720 * HOUR_MS).describe(
+    'a sign-in whose provider gives no refresh token ends after this time',
+  ),
   RECOUNT_LIVE_MAX_STREAMS: integer(100, 1, 100_000).describe(
     'open streams of a workspace, half of them of one key; further ones get 429',
   ),
@@ -104,8 +116,20 @@ export function readApiConfig(environment: Environment) {
     );
   }
   const read = readEnvironment(apiEnvironment, environment);
+  const service = toServiceConfig(read);
+  const providersFile = read.RECOUNT_OIDC_PROVIDERS;
+  if (providersFile !== undefined && service.alerts.secretKey === undefined) {
+    throw new ConfigError(
+      'RECOUNT_OIDC_PROVIDERS needs RECOUNT_SECRET_KEY, which encrypts tokens: make one by `openssl rand -base64 32`',
+    );
+  }
   return {
-    ...toServiceConfig(read),
+    ...service,
+    oidc: {
+      providers: providersFile === undefined ? [] : readProviderSettings(providersFile, environment),
+      checkIntervalMs: read.RECOUNT_OIDC_CHECK_INTERVAL_MS,
+      maxUncheckedMs: read.RECOUNT_OIDC_MAX_UNCHECKED_MS,
+    },
     host: read.RECOUNT_HOST,
     port: read.RECOUNT_PORT,
     maxClientConnections: read.RECOUNT_MAX_CLIENT_CONNECTIONS,

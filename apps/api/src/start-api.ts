@@ -1,5 +1,13 @@
 import type { AddressInfo } from 'node:net';
-import { checkSchemaVersion, createDatabasePool } from '@recount/db';
+import { SIGN_IN_LINK_MS } from '@recount/contract/access';
+import {
+  checkSchemaVersion,
+  createDatabasePool,
+  createSignInLink,
+  type DatabasePool,
+  findKeyHolder,
+  hashApiKey,
+} from '@recount/db';
 import { openPriceFile } from '@recount/ingest';
 import { noTracing, startTracing, type Tracing } from '@recount/service/telemetry';
 import { limitRepeats } from '@recount/service/telemetry/limit-repeats';
@@ -8,15 +16,14 @@ import { createRawStore, type RawStore } from '@recount/storage';
 import type { Logger } from 'pino';
 import { createApiApp } from './app.ts';
 import type { ApiConfig } from './config.ts';
-import { createSignInLinks } from './http/sign-in-links.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { toLogReason } from './problems/problem-error.ts';
 
 export interface RunningApi {
   /** The listen address, e.g. `http://127.0.0.1:7878`; for a wildcard address, its address on this machine. */
   url: string;
-  /** The path and fragment of a page that signs in with `apiKey`, once, within a day. */
-  createSignInLink(apiKey: string): string;
+  /** The path and fragment of a page that signs in with `apiKey`, once, within a day; undefined if the key is not valid. */
+  createSignInLink(apiKey: string): Promise<string | undefined>;
   /** Accepts no more requests, lets running ones finish within the grace period, then closes their connections. */
   close(): Promise<void>;
 }
@@ -48,10 +55,9 @@ export async function startApi(config: ApiConfig, log: Logger): Promise<RunningA
   };
   try {
     await checkSchemaVersion(database.database);
-    const signInLinks = createSignInLinks();
     priceSource = await openPriceFile(config.priceFile, log);
     const app = await createApiApp(
-      { database, rawStore: traceStore(rawStore, tracing), tracing, log, metrics, signInLinks, priceSource },
+      { database, rawStore: traceStore(rawStore, tracing), tracing, log, metrics, priceSource },
       config,
     );
     if (config.metrics) metricsServer = await startMetricsServer(metrics, config.metrics);
@@ -60,7 +66,7 @@ export async function startApi(config: ApiConfig, log: Logger): Promise<RunningA
     log.info({ url }, 'api ready');
     return {
       url,
-      createSignInLink: (apiKey) => `/sign-in#${signInLinks.create(apiKey)}`,
+      createSignInLink: (apiKey) => createLink(database, apiKey),
       async close() {
         const timer = setTimeout(() => app.server.closeAllConnections(), config.shutdownGraceMs);
         await app.close();
@@ -72,6 +78,17 @@ export async function startApi(config: ApiConfig, log: Logger): Promise<RunningA
     await closeConnections();
     throw error;
   }
+}
+
+/** Signs in without a question: the person who started the server opens it. */
+async function createLink({ database, withTransaction }: DatabasePool, apiKey: string): Promise<string | undefined> {
+  const holder = await findKeyHolder(database, hashApiKey(apiKey));
+  if (holder === undefined) return undefined;
+  const { workspaceId, keyId } = holder;
+  const validMs = SIGN_IN_LINK_MS.default;
+  const request = { workspaceId, keyId, validMs, actor: 'system', by: null, endsAt: null } as const;
+  const link = await withTransaction((transaction) => createSignInLink(transaction, request));
+  return typeof link === 'string' ? undefined : `/sign-in#${link.code}`;
 }
 
 /** Adds a span for the step of an upload that depends on another system than the database. */

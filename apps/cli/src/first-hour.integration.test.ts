@@ -33,8 +33,8 @@ describe('the first hour', { shuffle: false }, () => {
   });
 
   it('answers which session cost most, and why', async () => {
-    const dearest = (await read('sessions', '--sort', 'cost', '--limit', '1')).split('\n')[1] ?? '';
-    expect(dearest).toMatch(/^eee65f53 .*\$0\.3256/);
+    const mostExpensive = (await read('sessions', '--sort', 'cost', '--limit', '1')).split('\n')[1] ?? '';
+    expect(mostExpensive).toMatch(/^eee65f53 .*\$0\.3256/);
     const why = await read('why', 'eee65f53');
     expect(why).toContain('Cost $0.3256');
     expect(why).toMatch(/cache read +claude-[a-z0-9-]+ +298,994 +[\d.]+ +\$0\.\d{4}/);
@@ -151,15 +151,15 @@ describe('the first hour', { shuffle: false }, () => {
   it('never answers an unknown name with a zero', async () => {
     for (const [commandLine, message] of [
       [['report', 'daily', '--project', 'biling-service'], `did you mean ${BILLING}`],
-      [['report', 'sessions', '--model', 'gtp-5'], 'There is no model gtp-5'],
+      [['report', 'sessions', '--model', 'gtp-5'], 'No model matches "gtp-5"'],
       [['report', 'tools', '--session', 'ffff'], 'There is no session ffff'],
-      [['sessions', '--agent', 'clod'], 'There is no agent clod'],
-      [['search', 'webhook', '--branch', 'mian'], 'There is no branch mian'],
-      [['export', 'usage', '--project', 'biling'], 'There is no project biling'],
+      [['sessions', '--agent', 'clod'], 'No agent matches "clod"'],
+      [['search', 'webhook', '--branch', 'mian'], 'No branch matches "mian"'],
+      [['export', 'usage', '--project', 'biling'], 'No project matches "biling"'],
       [['search', 'webhook', '--from', 'someday'], 'Must be a date'],
       [['show', 'ffff'], 'There is no such session'],
       [['why', 'ffff'], 'There is no such session'],
-      [['delete', '--project', 'biling', '--yes'], 'There is no project biling'],
+      [['delete', '--project', 'biling', '--yes'], 'No project matches "biling"'],
     ] as const) {
       const { exitCode, out, err } = await type(commandLine);
       expect({ commandLine, exitCode, out }).toEqual({ commandLine, exitCode: 2, out: '' });
@@ -190,7 +190,9 @@ describe('the first hour', { shuffle: false }, () => {
     const set = await type(price, { hasServer: false });
     expect(await read('sessions', '5dd9')).not.toContain('$0.0839');
     expect(set.exitCode).toBe(0);
-    expect(set.err).toMatch(/claude-sonnet-5: \d+ responses, \$[\d.]+ now, about \$[\d.]+ at this price/);
+    expect(set.err).toMatch(
+      /claude-sonnet-5: \d+ responses, [\d,]+ tokens, \$[\d.]+ now, about \$[\d.]+ at this price/,
+    );
     expect(await read('prices', 'list')).toContain('claude-sonnet-5');
     await type(['prices', 'set', 'other-model', '--input', '1', '--output', '2']);
     expect(JSON.parse(await read('prices', 'list', '--json')).overrides).toHaveLength(2);

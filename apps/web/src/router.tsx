@@ -1,6 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
-import { keepTime } from './format/period.ts';
+import { keepView } from './format/dimensions.ts';
 import { PAGES, type Page } from './pages/pages.ts';
 import { Shell } from './shell/shell.tsx';
 import { Empty, Failure } from './ui/states.tsx';
@@ -8,8 +8,8 @@ import { parseSearch, stringifySearch } from './ui/use-url-state.ts';
 
 const rootRoute = createRootRoute({
   component: Shell,
-  // Each link and each command keeps the time range that was chosen, unless it says one itself.
-  search: { middlewares: [({ search, next }) => keepTime(search, next(search)) as never] },
+  // Each link and each command keeps the time range and filters that were chosen, unless it says some itself.
+  search: { middlewares: [({ search, next }) => keepView(search, next(search)) as never] },
   errorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,
   notFoundComponent: () => (
     <Empty title="Page not found">

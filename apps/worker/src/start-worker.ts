@@ -6,18 +6,26 @@ import {
   SchemaVersionError,
 } from '@recount/db';
 import {
+  createAlertOptions,
   createOutageGate,
   handleBatch,
   handleJob,
   type JobReport,
   openPriceFile,
+  runBudgets,
+  runDeliveries,
+  runDigests,
   runJobs,
   runReaderCleanup,
   runReparsing,
+  runRepositoryNaming,
+  runRepositoryRenaming,
+  runRepricing,
   runRetention,
   runSearchIndexer,
   runTotals,
   runWorkspaceRecorder,
+  type SearchIndexerDeps,
   toFailureReason,
 } from '@recount/ingest';
 import {
@@ -30,7 +38,7 @@ import {
 } from '@recount/service/telemetry';
 import { limitRepeats } from '@recount/service/telemetry/limit-repeats';
 import { startMetricsServer } from '@recount/service/telemetry/metrics-server';
-import { createRawStore } from '@recount/storage';
+import { createRawStore, type RawStore } from '@recount/storage';
 import type { Logger } from 'pino';
 import type { WorkerConfig } from './config.ts';
 import type { WorkerMetrics } from './worker-metrics.ts';
@@ -50,13 +58,22 @@ export interface RunningWorker {
  */
 const HAND_BACK_MS = 3000;
 
-/**
- * Starts taking ingest jobs. Throws if the database cannot be reached or has another schema version, and if the port
- * for metrics is in use; later outages are logged, and the worker recovers from them.
- */
-export async function startWorker(config: WorkerConfig, log: Logger): Promise<RunningWorker> {
+/** The resources that a worker holds until it closes. */
+interface WorkerResources {
+  database: DatabasePool;
+  rawStore: RawStore;
+  tracing: Tracing;
+  metrics: WorkerMetrics | undefined;
+  priceSource: PriceFile;
+  /** Logs an error of a connection; repeats are counted. */
+  onError(error: unknown): void;
+  close(): Promise<void>;
+}
+
+/** Throws like `startWorker`; nothing stays open then. */
+async function openResources(config: WorkerConfig, log: Logger): Promise<WorkerResources> {
   const logError = limitRepeats((line) => log.error(line, 'connection error'));
-  const onError = (error: Error): void => logError(toFailureReason(error));
+  const onError = (error: unknown): void => logError(toFailureReason(error));
   const database = createDatabasePool({
     connectionString: config.databaseUrl,
     maxConnections: Math.max(config.maxConnections, config.concurrency + 8),
@@ -65,15 +82,14 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     onConnectionError: onError,
   });
   const rawStore = await createRawStore(config.rawStore.location, config.rawStore.s3);
-  const shutdown = new AbortController();
   const onLostSpans = (reason: string): void => log.warn({ reason }, 'spans not sent');
   const tracing = config.isTraced
     ? await startTracing({ serviceName: 'recount-worker', onError: onLostSpans })
     : noTracing;
   const metrics = config.metrics && (await createMetrics(database));
   let metricsServer: { close(): Promise<void> } | undefined;
-  let priceSource: Awaited<ReturnType<typeof openPriceFile>>;
-  const closeConnections = async (): Promise<void> => {
+  let priceSource: PriceFile;
+  const close = async (): Promise<void> => {
     priceSource?.close();
     await Promise.allSettled([database.close(), rawStore.close(), tracing.close(), metricsServer?.close()]);
   };
@@ -82,40 +98,31 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     priceSource = await openPriceFile(config.priceFile, log);
     if (metrics && config.metrics) metricsServer = await startMetricsServer(metrics, config.metrics);
   } catch (error) {
-    await closeConnections();
+    await close();
     throw error;
   }
+  return { database, rawStore, tracing, metrics, priceSource, onError, close };
+}
 
-  const onReport = createReporter({ database, log, metrics, tracing });
-  const outages = createOutageGate({
-    database,
-    rawStore,
-    onChange: ({ isOpen, reason }) => {
-      if (isOpen) log.info('database reachable again, resuming');
-      else log.error({ reason }, 'work stops until the resource is back; no attempt is counted');
-    },
-  });
+/**
+ * Starts taking ingest jobs. Throws if the database cannot be reached or has another schema version, and if the port
+ * for metrics is in use; later outages are logged, and the worker recovers from them.
+ */
+export async function startWorker(config: WorkerConfig, log: Logger): Promise<RunningWorker> {
+  const resources = await openResources(config, log);
+  const { database, rawStore, priceSource, tracing, onError } = resources;
+  const shutdown = new AbortController();
+  const outages = createOutageGate({ database, rawStore, onChange: (change) => logOutage(log, change) });
   const ingestedWorkspaces = new Set<string>();
+  const onReport = createReporter({ ...resources, log });
   const onJob = (report: JobReport): void => {
     ingestedWorkspaces.add(report.workspaceId);
     onReport(report);
   };
   const deps = { database: traceTransactions(database, tracing), rawStore, onReport: onJob, outages };
   const options = { maxLineBytes: config.maxLineBytes, priceSource, signal: shutdown.signal };
+  const schema = watchSchema(database);
   let jobsUnderWay = 0;
-  const { promise: failed, reject: fail } = Promise.withResolvers<never>();
-  // The caller may not observe it.
-  failed.catch(() => undefined);
-  const hasOtherSchema = async (): Promise<boolean> => {
-    try {
-      await checkSchemaVersion(database.database);
-      return false;
-    } catch (error) {
-      if (!(error instanceof SchemaVersionError)) return false;
-      fail(error);
-      return true;
-    }
-  };
   const track = async (handling: Promise<unknown>): Promise<void> => {
     jobsUnderWay++;
     await handling.finally(() => jobsUnderWay--);
@@ -125,7 +132,7 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     {
       waitUntilPossible: (signal) => outages.pass(signal),
       // The gate may have closed while the jobs were being taken.
-      mayWork: async () => !(await hasOtherSchema()) && outages.isOpen(),
+      mayWork: async () => !(await schema.hasChanged()) && outages.isOpen(),
       handleJob: (job) =>
         track(
           tracing.span('job', { [WORKSPACE_ID]: job.workspaceId, [TRANSCRIPT_ID]: job.transcriptId }, () =>
@@ -137,56 +144,108 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
         return track(tracing.span('jobs', { [TRANSCRIPT_ID]: ids }, () => handleBatch(deps, batch, options)));
       },
     },
-    { concurrency: config.concurrency, onError: (error) => logError(toFailureReason(error)) },
+    { concurrency: config.concurrency, onError },
   );
-  const endOfIndexing = new AbortController();
-  const onFailure = limitRepeats((line) => log.warn(line, 'search indexing failed'));
-  const indexing = runSearchIndexer(
-    { database, isBusy: () => jobsUnderWay > 0, workspaces: ingestedWorkspaces, outages, onFailure },
-    { signal: endOfIndexing.signal },
-  );
-  const retention = runRetention(
-    {
-      database,
-      rawStore,
-      onReport: (report) => log.info(report, 'deleted by age'),
-      onFailure: (reason) => log.warn({ reason }, 'retention failed'),
-    },
-    { signal: endOfIndexing.signal },
-  );
-  const recording = runWorkspaceRecorder(
-    { database, rawStore, onFailure: (reason) => log.warn({ reason }, 'workspaces not recorded in the raw store') },
-    { signal: endOfIndexing.signal },
-  );
-  const totals = runTotals(
-    { database, onFailure: (reason) => log.warn({ reason }, 'totals not made') },
-    { signal: endOfIndexing.signal },
-  );
-  const cleaning = runReaderCleanup(
-    { database, onFailure: (reason) => log.warn({ reason }, 'roles of killed recount sql not dropped') },
-    { signal: endOfIndexing.signal },
-  );
-  const reparsing = runReparsing(
-    {
-      database,
-      onReport: (report) => log.info(report, 'older transcripts are ingested again by the new parser'),
-      onFailure: (reason) => log.warn({ reason }, 'older transcripts not ingested again'),
-    },
-    { signal: endOfIndexing.signal },
-  );
+  const endOfLoops = new AbortController();
+  const loops = startLoops({ database, rawStore, priceSource, log, config }, endOfLoops.signal, {
+    isBusy: () => jobsUnderWay > 0,
+    workspaces: ingestedWorkspaces,
+    outages,
+  });
   log.info({ concurrency: config.concurrency }, 'worker ready');
 
   return {
-    failed,
+    failed: schema.changed,
     async close() {
-      endOfIndexing.abort();
-      await Promise.all([indexing, retention, recording, totals, cleaning, reparsing]);
+      endOfLoops.abort();
+      await loops;
       const timer = setTimeout(() => shutdown.abort(), config.shutdownGraceMs);
       await jobs.stop(config.shutdownGraceMs + HAND_BACK_MS);
       clearTimeout(timer);
-      await closeConnections();
+      await resources.close();
     },
   };
+}
+
+function logOutage(log: Logger, { isOpen, reason }: { isOpen: boolean; reason?: string | undefined }): void {
+  if (isOpen) log.info('database reachable again, resuming');
+  else log.error({ reason }, 'work stops until the resource is back; no attempt is counted');
+}
+
+/** Notices that another version of recount has migrated the database. */
+function watchSchema({ database }: DatabasePool): { changed: Promise<never>; hasChanged(): Promise<boolean> } {
+  const { promise: changed, reject } = Promise.withResolvers<never>();
+  // The caller may not observe it.
+  changed.catch(() => undefined);
+  return {
+    changed,
+    async hasChanged() {
+      try {
+        await checkSchemaVersion(database);
+        return false;
+      } catch (error) {
+        if (!(error instanceof SchemaVersionError)) return false;
+        reject(error);
+        return true;
+      }
+    },
+  };
+}
+
+type PriceFile = Awaited<ReturnType<typeof openPriceFile>>;
+
+interface LoopResources {
+  database: DatabasePool;
+  rawStore: RawStore;
+  priceSource: PriceFile;
+  log: Logger;
+  config: WorkerConfig;
+}
+
+/** Starts everything that looks after database and raw store beside the jobs; resolves when all of it has ended. */
+function startLoops(
+  { database, rawStore, priceSource, log, config }: LoopResources,
+  signal: AbortSignal,
+  indexing: Pick<SearchIndexerDeps, 'isBusy' | 'workspaces' | 'outages'>,
+): Promise<unknown> {
+  const options = { signal };
+  const toDeps = (failed: string) => ({
+    database,
+    onFailure: (reason: string) => log.warn({ reason }, failed),
+  });
+  const toReportingDeps = (reported: string, failed: string) => ({
+    ...toDeps(failed),
+    onReport: (report: object) => log.info(report, reported),
+  });
+  const onAlert = (report: { reason?: string | undefined }): void =>
+    log[report.reason === undefined ? 'info' : 'warn'](report, 'alert');
+  const onIndexFailure = limitRepeats((line) => log.warn(line, 'search indexing failed'));
+  return Promise.all([
+    runSearchIndexer({ database, ...indexing, onFailure: onIndexFailure }, options),
+    runRetention({ ...toReportingDeps('deleted by age', 'retention failed'), rawStore }, options),
+    runWorkspaceRecorder({ ...toDeps('workspaces not recorded in the raw store'), rawStore }, options),
+    runTotals(toDeps('totals not made'), options),
+    runBudgets(toReportingDeps('budget crossed', 'budget not evaluated'), options),
+    runDeliveries({ ...toDeps('alerts not sent'), onReport: onAlert }, createAlertOptions(config.alerts), options),
+    runDigests(toReportingDeps('digest', 'digest not made'), options),
+    runReaderCleanup(toDeps('roles of killed recount sql not dropped'), options),
+    runReparsing(
+      toReportingDeps('older transcripts are ingested again by the new parser', 'older transcripts not ingested again'),
+      options,
+    ),
+    runRepositoryNaming(
+      toReportingDeps('repositories of older transcripts named', 'repositories of older transcripts not named'),
+      options,
+    ),
+    runRepricing({ ...toReportingDeps('stored usage repriced', 'stored usage not repriced'), priceSource }, options),
+    runRepositoryRenaming(
+      toReportingDeps(
+        'sessions of renamed repositories have their new names',
+        'renamed repositories not applied to stored sessions',
+      ),
+      options,
+    ),
+  ]);
 }
 
 /** Loaded where they are wanted only: they take 0.1 s and 12 MB. */

@@ -4,22 +4,10 @@ export {
   backfillAttachments,
   isAttachmentPath,
 } from './backfill/backfill-attachments.ts';
-export type {
-  BackfillFailure,
-  BackfillOutcome,
-  BackfillReport,
-  BackfillSkipReason,
-} from './backfill/backfill-report.ts';
+export type { BackfillOutcome, BackfillReport } from './backfill/backfill-report.ts';
 export type { BackfillEvent } from './backfill/backfill-tally.ts';
-export { type BackfillDeps, type BackfillOptions, runBackfill } from './backfill/run-backfill.ts';
-export { DeliveryError, type DeliveryErrorCode } from './deliver/delivery-error.ts';
-export {
-  createDeliveryRetry,
-  createStopRule,
-  type DeliveryRetry,
-  type RetryPolicy,
-  UPLOAD_RETRIES,
-} from './deliver/delivery-retry.ts';
+export { type BackfillOptions, runBackfill } from './backfill/run-backfill.ts';
+export { DeliveryError } from './deliver/delivery-error.ts';
 export type {
   AttachmentDelivery,
   AttachmentReceipt,
@@ -42,25 +30,26 @@ export { toUsageOnly } from './deliver/usage-only.ts';
 export { type Machine, toBaseFolders } from './find/find-places.ts';
 export { type FoundSessions, findSessions } from './find/find-sessions.ts';
 export { isInPlace } from './find/in-place.ts';
-export { type MatchedFile, matchFiles, toNameTest } from './find/match-files.ts';
-export { type FolderWatch, type WatchedPlace, watchFolders } from './find/watch-folders.ts';
+export { matchFiles, toNameTest } from './find/match-files.ts';
+export { readBeginning } from './find/read-beginning.ts';
+export { watchFolders } from './find/watch-folders.ts';
 export { listMissingFolders, removeEmptyFolders } from './hooks/created-folders.ts';
-export { toHookCommand, writeHookProgram } from './hooks/hook-program.ts';
+export { toBudgetHookCommand, toHookCommand, writeBudgetHookProgram, writeHookProgram } from './hooks/hook-program.ts';
 export {
   applyHooks,
   type HookChange,
   type InstalledHooks,
   listHookFiles,
+  type PromptHook,
   planHooks,
   removeHooks,
 } from './hooks/hook-settings.ts';
 export { isSessionStore, listNotRead, type NotRead, openSessionStore } from './read/open-store.ts';
 export { isPromptHistory } from './read/prompt-history.ts';
-export { findInStores, type ReadSessionsOptions, readSessions } from './read/read-sessions.ts';
+export { findInStores, readSessions } from './read/read-sessions.ts';
 export { isSessionPart } from './read/session-folder.ts';
-export { openSessionMemory, type SessionMemory } from './read/session-memory.ts';
-export type { SessionStore, StoredSession } from './read/session-store.ts';
-export { openSentLog, type SentFile } from './spool/sent-log.ts';
+export { openSessionMemory } from './read/session-memory.ts';
+export { openSentLog } from './spool/sent-log.ts';
 export {
   addHookNote,
   createSpoolFolder,

@@ -1,15 +1,17 @@
-import { DEFAULT_AGENT_ID } from '@recount/core';
+import { DEFAULT_AGENT_ID, KINDS_OF_WORK } from '@recount/core';
 import { z } from 'zod';
 import { type GroupKey, SUBAGENT_FILTERS } from './choices.ts';
-import { MAX_PATH_LENGTH, machineParameter, personParameter, sessionIdParameter, text } from './fields.ts';
+import { MAX_PATH_LENGTH, nameText, sessionIdParameter, text } from './fields.ts';
 
 const DEFAULT_REPORT_ROWS = 1000;
 const MAX_REPORT_ROWS = 10_000;
 /** Sums are stored in 15-minute buckets. Every time zone's offset is a multiple of 15 minutes. */
 const BUCKET_MS = 15 * 60_000;
 const MAX_FILTER_LENGTH = 1000;
+const MAX_FILTER_VALUES = 100;
 const MAX_TIME_ZONE_LENGTH = 64;
 const MAX_GROUP_BY_LENGTH = 200;
+const MAX_BREAKDOWNS = 12;
 
 const EARLIEST_MS = Date.UTC(1900, 0, 1);
 const END_MS = Date.UTC(10_000, 0, 1);
@@ -22,7 +24,7 @@ function isReportMoment(value: string): boolean {
 }
 
 /** A date, interpreted in the time zone, or a moment. */
-const reportMomentField = z
+export const reportMomentField = z
   .string()
   .refine(
     isReportMoment,
@@ -47,28 +49,85 @@ export const timeZoneField = z
   .default('UTC')
   .describe('IANA time zone of days, weeks and months, and of dates in `from` and `to`');
 
+/** A name to filter by, or several: the parameter may be repeated. */
+export function namesField(name: z.ZodString, description: string) {
+  return z
+    .union([name, z.array(name).min(1).max(MAX_FILTER_VALUES)])
+    .optional()
+    .describe(
+      `${description}, or a part of its name, which means all that match. May be repeated, at most ${MAX_FILTER_VALUES} times, for what has any of them`,
+    );
+}
+
+/** Filters by name that reports, searches and lists of sessions accept. */
+export const nameFilterFields = {
+  agent: namesField(text(MAX_FILTER_LENGTH), `Agent, e.g. \`${DEFAULT_AGENT_ID}\``),
+  repository: namesField(text(MAX_PATH_LENGTH), 'Repository of the session'),
+  project: namesField(text(MAX_PATH_LENGTH), 'Working directory of the session'),
+  machine: namesField(nameText, 'Machine that the session ran on, as its uploader named it'),
+  person: namesField(
+    nameText,
+    'Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names',
+  ),
+  team: namesField(nameText, 'Team of that person on that day (UTC), of sessions on the day of their start'),
+  cost_centre: namesField(nameText, 'Cost centre of that person or team on that day'),
+  kind_of_work: namesField(
+    nameText,
+    `Kind of work of the turn where usage is counted, of any turn of the session elsewhere: ${KINDS_OF_WORK.join(', ')}`,
+  ),
+};
+
 /** Filters that every report accepts. */
 export const reportFilterFields = {
   from: reportMomentField.optional().describe('Only what happened at or after this date or moment'),
   to: reportMomentField.optional().describe('Only what happened before this date or moment'),
   time_zone: timeZoneField,
-  agent: text(MAX_FILTER_LENGTH).optional().describe(`Agent, e.g. \`${DEFAULT_AGENT_ID}\`, or a part of its name`),
-  project: text(MAX_PATH_LENGTH)
-    .optional()
-    .describe('Working directory of the session, or a part of its path that no other project has'),
-  git_branch: text(MAX_FILTER_LENGTH)
-    .optional()
-    .describe('Git branch of the response where usage is counted, of the session elsewhere'),
-  machine: machineParameter.optional(),
-  person: personParameter.optional(),
-  model: text(MAX_FILTER_LENGTH)
-    .optional()
-    .describe(
-      'Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it',
-    ),
+  ...nameFilterFields,
+  git_branch: namesField(
+    text(MAX_FILTER_LENGTH),
+    'Git branch, of the response where usage is counted, of the session elsewhere',
+  ),
+  model: namesField(text(MAX_FILTER_LENGTH), 'Model; for sessions and their events, the sessions that used it'),
   session_id: sessionIdParameter.optional().describe('Only this session; the beginning of its id is enough'),
   subagents: z.enum(SUBAGENT_FILTERS).default('include').describe('Sub-agents included, excluded, or only'),
 };
+
+const meantField = z
+  .array(z.string())
+  .nullable()
+  .describe('Full names of all that the filter means, empty if it means none; null without the filter');
+
+const unmatchedNamesField = z
+  .array(
+    z.object({
+      field: z.string().describe('The parameter'),
+      value: z.string(),
+      message: z.string().describe('For the person who typed it'),
+      candidates: z.array(z.string()).describe('What may be meant, the most similar first'),
+    }),
+  )
+  .describe('Values that match nothing in the workspace. If all values of a filter are here, nothing passes it');
+
+/** The meaning of filters by name, in answers. */
+export const meantNamesFields = {
+  agent: meantField,
+  repository: meantField,
+  project: meantField,
+  git_branch: meantField,
+  machine: meantField,
+  person: meantField,
+  team: meantField,
+  cost_centre: meantField,
+  kind_of_work: meantField,
+  model: meantField,
+  unmatched: unmatchedNamesField,
+};
+
+export const meantNamesSchema = z
+  .object(meantNamesFields)
+  .meta({ id: 'MeantNames', description: 'What the filters by name mean' });
+
+export type MeantNames = z.infer<typeof meantNamesSchema>;
 
 export const reportLimitField = z.coerce
   .number()
@@ -78,23 +137,41 @@ export const reportLimitField = z.coerce
   .default(DEFAULT_REPORT_ROWS)
   .describe(`Rows at most, 1 to ${MAX_REPORT_ROWS}; \`truncated\` is true if there are more`);
 
-/** `group_by` of a report that can be grouped by `keys`. */
-export function groupByField<Key extends GroupKey>(keys: readonly Key[], defaultKeys: readonly Key[] = []) {
+/** Keys of groups, separated by commas. */
+function keysText<Key extends GroupKey>(keys: readonly Key[]) {
   const possible = new Set<string>(keys);
-  const split = (value: string) => (value === '' ? [] : value.split(',').map((name) => name.trim()));
   return z
     .string()
     .max(MAX_GROUP_BY_LENGTH)
     .refine(
       (value) => {
-        const names = split(value);
+        const names = splitKeys(value);
         return names.every((name) => possible.has(name)) && new Set(names).size === names.length;
       },
       `Here, a list with commas of: ${keys.join(', ')}; each once at most`,
-    )
+    );
+}
+
+const splitKeys = (value: string): string[] => (value === '' ? [] : value.split(',').map((name) => name.trim()));
+
+/** `group_by` of a report that can be grouped by `keys`. */
+export function groupByField<Key extends GroupKey>(keys: readonly Key[], defaultKeys: readonly Key[] = []) {
+  return keysText(keys)
     .default(defaultKeys.join(','))
-    .transform((value) => split(value) as Key[])
+    .transform((value) => splitKeys(value) as Key[])
     .describe(
       `One row for each combination of these, separated by commas: ${keys.join(', ')}. Empty means no such groups`,
+    );
+}
+
+/** `breakdown` of a report that can be grouped by `keys`. */
+export function breakdownField<Key extends GroupKey>(keys: readonly Key[]) {
+  const one = keysText(keys);
+  return z
+    .union([one, z.array(one).min(1).max(MAX_BREAKDOWNS)])
+    .transform((value) => [value].flat().map((each) => splitKeys(each) as Key[]))
+    .optional()
+    .describe(
+      `Further groups, as in \`group_by\`, whose rows come with the same answer. May be repeated, at most ${MAX_BREAKDOWNS} times; \`limit\` applies to each`,
     );
 }

@@ -22,7 +22,7 @@ const MAX_ATTACHMENT_PATH_LENGTH = 1024;
 
 const attachmentIdField = z.string().max(100).describe('ULID of the attachment');
 
-export const attachmentSchema = z
+const attachmentSchema = z
   .object({
     id: attachmentIdField,
     session_id: sessionIdField,
@@ -76,9 +76,6 @@ export const attachmentUploadQuerySchema = z.strictObject({
   machine: machineParameter.optional().describe('Name of the machine that the session ran on'),
   person: personParameter.optional().describe('Whose session it is; a key made for a person takes precedence'),
 });
-
-/** As a client writes it. */
-export type AttachmentUploadQuery = z.input<typeof attachmentUploadQuerySchema>;
 
 export const attachmentReceiptSchema = z
   .object({

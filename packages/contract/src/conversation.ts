@@ -144,9 +144,6 @@ function toTurnKind<M extends ConversationMessage>(
   return isOfProgram ? 'context' : 'prompt';
 }
 
-/** True if a turn is a sub-agent's within its parent's transcript, as older versions of Claude Code write it. */
-export const isOfSubagent = ({ message }: Turn): boolean => message.is_sidechain;
-
 /**
  * A call's subject in one line (its command, file, pattern, address or prompt). Empty if the input has no such member.
  */
@@ -192,3 +189,7 @@ const toCode = (character: string): string =>
 /** Makes all of a transcript's text visible, and names the characters that would reorder or hide others. */
 export const toVisible = (text: string): string =>
   text.replace(/\r\n?/g, '\n').replace(DIRECTION_CONTROLS, toCode).replace(OTHER_CONTROLS, toCode);
+
+/** Who wrote a prompt: a person, or for a sub-agent the agent that started it. */
+export const toAsker = ({ is_sidechain }: { is_sidechain: boolean }, isSubagent: boolean): string =>
+  isSubagent || is_sidechain ? 'Main agent' : 'You';

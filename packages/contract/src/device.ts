@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { DEVICE_SCOPES, needsPerson } from './access.ts';
 import { machineParameter, personParameter, text } from './fields.ts';
 
 const MAX_CODE_LENGTH = 128;
-export const DEVICE_GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code';
+const DEVICE_GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code';
 
-const deviceScopes = z.enum(['ingest', 'read']);
+const deviceScopes = z.enum(DEVICE_SCOPES);
 
 export const deviceCodeRequestSchema = z
   .strictObject({
@@ -62,14 +63,31 @@ export const deviceApprovalSchema = z
     scopes: z
       .array(deviceScopes)
       .min(1)
-      .max(2)
+      .max(DEVICE_SCOPES.length)
       .optional()
       .describe('By default, the scopes that the machine asked for'),
     person: personParameter.optional().describe('Owner of the machine. Its uploads are attributed to them'),
   })
+  .refine(({ scopes, person }) => !needsPerson(scopes ?? []) || person !== undefined, {
+    path: ['person'],
+    message: 'The scope own needs a person, whose sessions it means',
+  })
   .meta({ id: 'DeviceApproval', description: 'A machine that may have a key of the workspace' });
 
-export type DeviceApproval = z.input<typeof deviceApprovalSchema>;
+const MACHINE_ID_PATTERN = /^[0-9a-f]{64}$/;
+
+export const enrolmentRequestSchema = z
+  .strictObject({
+    machine: machineParameter.describe('Name of the machine, which becomes the name of the key'),
+    machine_id: z
+      .string()
+      .regex(MACHINE_ID_PATTERN)
+      .describe('SHA-256, hex, of what tells the machine from others; it enrols again under the same one'),
+    person: personParameter.optional().describe('Owner of the machine. Its uploads are attributed to them'),
+  })
+  .meta({ id: 'EnrolmentRequest', description: 'A machine that exchanges an enrolment key for its own' });
+
+export type EnrolmentRequest = z.input<typeof enrolmentRequestSchema>;
 
 export const approvedDeviceSchema = z
   .object({ machine: z.string(), scopes: z.array(deviceScopes) })

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { reportFilterFields } from './analytics-query.ts';
 
 export const EXPORT_DATASETS = ['usage', 'messages', 'sessions'] as const;
-export const EXPORT_FORMATS = ['csv', 'ndjson', 'parquet'] as const;
+const EXPORT_FORMATS = ['csv', 'ndjson', 'parquet'] as const;
 
 export const exportQuerySchema = z.strictObject({
   ...reportFilterFields,

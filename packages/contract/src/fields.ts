@@ -58,7 +58,11 @@ export const momentField = dateOrMomentField.transform((value) => new Date(value
 export const flagField = z.enum(['true', 'false']).transform((value) => value === 'true');
 
 const MAX_NAME_LENGTH = 255;
-const nameText = text(MAX_NAME_LENGTH).refine((value) => !/\p{Cc}/u.test(value), 'Control characters are not allowed');
+/** Name of a machine or a person. */
+export const nameText = text(MAX_NAME_LENGTH).refine(
+  (value) => !/\p{Cc}/u.test(value),
+  'Control characters are not allowed',
+);
 
 /** In requests. */
 export const machineParameter = nameText.describe('Machine that the session ran on, as its uploader named it');
@@ -69,7 +73,13 @@ export const machineField = z.string().nullable().describe('Machine that it came
 export const personField = z
   .string()
   .nullable()
-  .describe('Person of the API key that uploaded it, else the one named in the upload; null if unknown');
+  .describe('Who has the name that it arrived under, as in reports, else that name; null if unknown');
+export const sentPersonField = z
+  .string()
+  .nullable()
+  .describe(
+    'Name that it arrived under: the person of the API key that uploaded it, else the one named in the upload; null if unknown',
+  );
 
 /** The uploader of the bytes, as the id of an API key, or a word that is not one. */
 export const uploaderField = z

@@ -21,9 +21,25 @@ const spaceSchema = z
   })
   .describe('`low` is below the watermark; `full` is below the minimum, so that uploads are refused');
 
+const silentNodeSchema = z.object({
+  node: z.string().describe('`host:port`'),
+  workspace_ids: z.array(z.string()).describe('Their requests are answered with 503, and their ingestion waits'),
+});
+
+const clusterSchema = z
+  .object({ silent_nodes: z.array(silentNodeSchema).describe('Nodes without an answer within 2 s') })
+  .describe('Where the database is a Citus cluster');
+
 export const readinessSchema = z
-  .object({ status: z.literal('ready'), checks: checksSchema, space: spaceSchema })
-  .meta({ id: 'Readiness', description: 'Everything that requests need is available' });
+  .object({
+    status: z
+      .enum(['ready', 'degraded'])
+      .describe('`degraded`: a node of the database’s cluster does not answer; all other workspaces are served'),
+    checks: checksSchema,
+    space: spaceSchema,
+    cluster: clusterSchema.optional(),
+  })
+  .meta({ id: 'Readiness', description: 'Everything that requests need is available, maybe not for all workspaces' });
 
 export type Readiness = z.infer<typeof readinessSchema>;
 

@@ -3,7 +3,7 @@ import type { ShownBlock, ShownMessage } from './conversation.ts';
 import type { FollowedEvent } from './live-events.ts';
 
 /** The words or the action of a running agent, as a message of one block, which has no place in a transcript yet. */
-export interface LiveMessage extends ShownMessage {
+interface LiveMessage extends ShownMessage {
   streamId: string;
   /** The beginning of a text: further pieces, and then the whole, will come. */
   isPartial: boolean;

@@ -81,7 +81,7 @@ export const liveHeadersSchema = z.object({
 
 export const liveOffsetQuerySchema = z.strictObject({ stream: streamIdField });
 
-export const LIVE_STREAM_STATES = ['open', 'closing', 'closed'] as const;
+const LIVE_STREAM_STATES = ['open', 'closing', 'closed'] as const;
 
 const liveStreamStateSchema = z.enum(LIVE_STREAM_STATES).meta({
   id: 'LiveStreamState',
@@ -147,9 +147,6 @@ export const liveListQuerySchema = z.strictObject({
   session_id: sessionIdParameter.optional(),
 });
 
-/** As a client writes it. */
-export type LiveListQuery = z.input<typeof liveListQuerySchema>;
-
 export const liveListSchema = z
   .object({ streams: z.array(liveStreamSchema).describe(`The newest first, at most ${MAX_LIVE_STREAMS_LISTED}`) })
   .meta({ id: 'LiveList', description: 'Streams of agents' });
@@ -170,8 +167,6 @@ export const liveTotalsSchema = z
     description:
       'Totals of a session’s streams that have ended; one that was abandoned and sent again as a whole counts once',
   });
-
-export type LiveTotals = z.infer<typeof liveTotalsSchema>;
 
 export const checkpointListSchema = z
   .object({

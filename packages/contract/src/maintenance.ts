@@ -20,10 +20,13 @@ const DOCTOR_FINDING_KINDS = [
   'unfinished-deletion',
   'notice',
   'search-behind',
+  'lost-segments',
+  'silent-node',
   'damaged-relation',
   'unchecked-database',
   'undescribed-objects',
   'stale-uploads',
+  'unwritable-store',
 ] as const;
 
 /** In camel case, as the command prints them. */
@@ -52,13 +55,15 @@ const doctorFindingSchema = z
     agentVersion: z.string().nullable().optional().describe('As the transcripts of a notice name it'),
     transcriptCount: countField.optional().describe('Transcripts with this notice'),
     relation: z.string().optional().describe('A table or an index'),
+    node: z.string().optional().describe('A node of the cluster of the database, `host:port`'),
+    workspaces: z.array(z.string()).optional().describe('Names of the workspaces on that node'),
     reason: z.string().optional(),
   })
   .meta({ id: 'DoctorFinding', description: 'A disagreement between raw store, database and queue' });
 
 export type DoctorFinding = z.infer<typeof doctorFindingSchema>;
 
-export const doctorReportSchema = z
+const doctorReportSchema = z
   .object({
     findings: z.array(doctorFindingSchema).describe('In the order of the search; of a check over HTTP the first 500'),
     findingCount: countField.describe('All, without notices'),
@@ -82,7 +87,7 @@ export const doctorReportSchema = z
 
 export type DoctorReport = z.infer<typeof doctorReportSchema>;
 
-export const verifyReportSchema = z
+const verifyReportSchema = z
   .object({
     tables: z.array(
       z.object({
@@ -169,8 +174,6 @@ const workspaceNameField = text(MAX_WORKSPACE_NAME_LENGTH)
 export const workspaceNameSchema = z
   .strictObject({ name: workspaceNameField })
   .meta({ id: 'WorkspaceName', description: 'The name of a workspace' });
-
-export type WorkspaceName = z.input<typeof workspaceNameSchema>;
 
 export const workspaceParamsSchema = z.object({
   workspace_id: text(MAX_WORKSPACE_NAME_LENGTH).describe('Id of the workspace, a ULID'),

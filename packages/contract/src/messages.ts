@@ -92,9 +92,6 @@ export const messageListQuerySchema = z.strictObject({
   ...pageQueryFields,
 });
 
-/** As a client writes it. */
-export type MessageListQuery = z.input<typeof messageListQuerySchema>;
-
 export const messageListSchema = z
   .object({
     session_id: z.string(),
@@ -118,9 +115,6 @@ export const outlineQuerySchema = z.strictObject({
     .describe('Only turns with this text, in any case, in their texts, thinking, calls or results'),
 });
 
-/** As a client writes it. */
-export type OutlineQuery = z.input<typeof outlineQuerySchema>;
-
 const outlineTurnSchema = z
   .object({
     id: z.string().describe('Id of its message'),
@@ -132,6 +126,7 @@ const outlineTurnSchema = z
       .describe(
         'A prompt, the agent’s answer, what its program added (`context`), or a notice of the program (`system`)',
       ),
+    title: z.string().nullable().describe('A prompt in one line, of at most 120 characters; null for other turns'),
     is_error: z.boolean().describe('A call of it failed, or a request to the model’s API'),
     is_edit: z.boolean().describe('It has a call that edits files'),
     context_tokens: tokens.describe('Tokens that the response read, input and cache; null if it has no usage'),

@@ -17,12 +17,12 @@ const rates = { inputUsdPerMillion: 10, outputUsdPerMillion: 20 };
 
 it('estimates how a price changes the cost of its models’ responses', () => {
   expect(estimatePriceEffect({ model: 'house', ...rates }, rows)).toEqual([
-    { model: 'house', responses: 2, costUsd: 1, estimatedUsd: 10 + 40 + 4 + 100 },
+    { model: 'house', responses: 2, tokens: 15e6, costUsd: 1, estimatedUsd: 10 + 40 + 4 + 100 },
   ]);
   const given = { cacheReadUsdPerMillion: 0, cacheWrite5mUsdPerMillion: 1 };
-  expect(estimatePriceEffect({ model: 'house*', ...rates, ...given }, rows)).toEqual([
-    { model: 'house', responses: 2, costUsd: 1, estimatedUsd: 10 + 40 + 8 },
-    { model: 'house-large', responses: 2, costUsd: null, estimatedUsd: 10 + 40 + 8 },
+  expect(estimatePriceEffect({ model: 'HOUSE*', ...rates, ...given }, rows)).toEqual([
+    { model: 'house', responses: 2, tokens: 15e6, costUsd: 1, estimatedUsd: 10 + 40 + 8 },
+    { model: 'house-large', responses: 2, tokens: 15e6, costUsd: null, estimatedUsd: 10 + 40 + 8 },
   ]);
   expect(estimatePriceEffect({ model: 'hous', ...rates }, rows)).toEqual([]);
 });

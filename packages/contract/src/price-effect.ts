@@ -13,6 +13,8 @@ export interface EstimatedPrice {
 export interface PriceEffect {
   model: string;
   responses: number;
+  /** All classes together. */
+  tokens: number;
   /** Null if they have no price so far. */
   costUsd: number | null;
   /**
@@ -27,14 +29,14 @@ export function estimatePriceEffect(price: EstimatedPrice, rows: ModelsReport['r
   const { model: name, inputUsdPerMillion: input, outputUsdPerMillion: output } = price;
   const { cacheReadUsdPerMillion: cacheRead = 0.1 * input, cacheWrite5mUsdPerMillion: cacheWrite = 1.25 * input } =
     price;
-  const prefix = name.endsWith('*') ? name.slice(0, -1) : undefined;
-  return rows.flatMap(({ model, responses, cost_usd: costUsd, ...tokens }) => {
-    if (model === null || !(prefix === undefined ? model === name : model.startsWith(prefix))) return [];
-    const millionths =
-      tokens.tokens_in * input +
-      tokens.tokens_out * output +
-      tokens.cache_read * cacheRead +
-      tokens.cache_write * cacheWrite;
-    return [{ model, responses, costUsd, estimatedUsd: millionths / 1e6 }];
+  const wanted = name.toLowerCase();
+  const prefix = wanted.endsWith('*') ? wanted.slice(0, -1) : undefined;
+  const isNamed = (model: string): boolean => (prefix === undefined ? model === wanted : model.startsWith(prefix));
+  return rows.flatMap(({ model, responses, cost_usd: costUsd, ...counted }) => {
+    if (model === null || !isNamed(model.toLowerCase())) return [];
+    const { tokens_in, tokens_out, cache_read, cache_write } = counted;
+    const millionths = tokens_in * input + tokens_out * output + cache_read * cacheRead + cache_write * cacheWrite;
+    const tokens = tokens_in + tokens_out + cache_read + cache_write;
+    return [{ model, responses, tokens, costUsd, estimatedUsd: millionths / 1e6 }];
   });
 }

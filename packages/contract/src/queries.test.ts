@@ -49,7 +49,10 @@ describe('sessionListQuerySchema', () => {
     { sort: 'constructor' },
     { order: 'up' },
     { projct: 'misspelt' },
-    { agent: ['a', 'b'] },
+    { agent: ['a', ''] },
+    { agent: [] },
+    { model: Array.from({ length: 101 }, (_, index) => `model-${index}`) },
+    { prompt: ['a', 'b'] },
   ])('refuses %j', (query) => {
     expect(sessionListQuerySchema.safeParse(query).success).toBe(false);
   });

@@ -81,7 +81,7 @@ describe('the query of usage', () => {
   it('lists what it can be grouped by', () => {
     const { error } = read({ group_by: 'tool' });
     expect(error?.issues).toMatchObject([
-      { path: ['group_by'], message: expect.stringContaining('hour, day, week, month, model, project') },
+      { path: ['group_by'], message: expect.stringContaining('hour, day, week, month, model, repository') },
     ]);
   });
 

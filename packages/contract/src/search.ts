@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { reportFilterFields } from './analytics-query.ts';
+import { meantNamesSchema, reportFilterFields } from './analytics-query.ts';
 import { SEARCH_KINDS, SEARCH_MODES, SEARCH_SORTS } from './choices.ts';
 import {
   countField,
@@ -10,8 +10,7 @@ import {
   timestampField,
   transcriptIdField,
 } from './fields.ts';
-
-export { SEARCH_KINDS, SEARCH_MODES, SEARCH_SORTS };
+import { titleField } from './usage-figures.ts';
 
 const kindField = z.enum(SEARCH_KINDS);
 
@@ -33,8 +32,6 @@ export const searchQuerySchema = z.strictObject({
     .optional()
     .describe('Only these; may be repeated'),
   ...reportFilterFields,
-  model: reportFilterFields.model.describe('Only in sessions that used this model'),
-  git_branch: reportFilterFields.git_branch.describe('Git branch of the session'),
   cursor: pageQueryFields.cursor,
   limit: z.coerce
     .number()
@@ -66,7 +63,7 @@ const searchResultSchema = z
     line_number: z.int().min(1).describe('Line of the raw transcript, from 1'),
     byte_offset: countField.describe('Where that line starts; `GET …/lines/{byte_offset}` has it whole'),
     project: z.string().nullable().describe('Working directory of the session'),
-    title: z.string().nullable().describe('The session’s title'),
+    title: titleField,
     initial_prompt: z.string().nullable().describe('The first 200 characters of the session’s first prompt'),
     copy_count: countField.describe('How many copies of the text match, in forks and replays; this is the earliest'),
     is_cut: z.boolean().describe('Only the beginning of the text was searched, because it is very long'),
@@ -82,10 +79,11 @@ export const searchResultListSchema = z
   .object({
     results: z.array(searchResultSchema),
     match_count: countField.describe('Texts that match, copies not counted'),
-    is_match_count_capped: z.boolean().describe('There are more. Only the newest 1,000 were looked at'),
+    is_match_count_capped: z.boolean().describe('There are more. Only the newest 500 were looked at'),
     waiting_sessions: countField.describe(
       'Sessions that are not yet, or not completely, indexed, so search may miss them',
     ),
+    filters: meantNamesSchema,
     next_cursor: nextCursorField,
   })
   .meta({ id: 'SearchResultList', description: 'A page of what was found, copies of a text once' });

@@ -23,7 +23,7 @@ export const sessionCostsSchema = z
         }),
       )
       .describe('By model, class and level of context, the most expensive first'),
-    dearest: z
+    most_expensive: z
       .array(
         z.object({
           line_number: countField,

@@ -1,17 +1,15 @@
-import { DEFAULT_AGENT_ID } from '@recount/core';
 import { z } from 'zod';
-import { timeZoneField } from './analytics-query.ts';
+import { meantNamesSchema, nameFilterFields, namesField, timeZoneField } from './analytics-query.ts';
 import {
   countField,
   dateOrMomentField,
   flagField,
   MAX_PATH_LENGTH,
   machineField,
-  machineParameter,
   nextCursorField,
   pageQueryFields,
   personField,
-  personParameter,
+  sentPersonField,
   sessionIdField,
   sessionIdParameter,
   text,
@@ -20,13 +18,15 @@ import {
   uploaderField,
 } from './fields.ts';
 import { liveTotalsSchema } from './live.ts';
+import { annotationFields, tagText } from './session-annotations.ts';
 import { transcriptSchema } from './transcripts.ts';
 import { figureFields, ownAndSharedUsageFields } from './usage-figures.ts';
 
 const MAX_FILTER_LENGTH = 1000;
 const MAX_COST_USD = 1e10;
+const MAX_FILTER_TAGS = 20;
 
-export const SESSION_SORTS = [
+const SESSION_SORTS = [
   'last_timestamp',
   'first_timestamp',
   'cost_estimate_usd',
@@ -46,15 +46,9 @@ const sessionPageFields = {
 const costBound = z.coerce.number().min(0).max(MAX_COST_USD);
 
 export const sessionListQuerySchema = z.strictObject({
-  agent: text(MAX_FILTER_LENGTH).optional().describe(`Agent, e.g. \`${DEFAULT_AGENT_ID}\``),
-  project: text(MAX_PATH_LENGTH)
-    .optional()
-    .describe('Working directory, or a part of its path that no other project has'),
-  branch: text(MAX_FILTER_LENGTH).optional().describe('Git branch'),
-  repository: text(MAX_FILTER_LENGTH).optional().describe('Text that `repository` contains, in upper or lower case'),
-  machine: machineParameter.optional(),
-  person: personParameter.optional(),
-  model: text(MAX_FILTER_LENGTH).optional().describe('Sessions that used this model'),
+  ...nameFilterFields,
+  branch: namesField(text(MAX_FILTER_LENGTH), 'Git branch'),
+  model: namesField(text(MAX_FILTER_LENGTH), 'Model that the sessions used'),
   from: dateOrMomentField.optional().describe('Sessions with activity at or after this date or moment'),
   to: dateOrMomentField.optional().describe('Sessions that began before this date or moment'),
   time_zone: timeZoneField.describe('IANA time zone of dates in `from` and `to`'),
@@ -68,11 +62,19 @@ export const sessionListQuerySchema = z.strictObject({
   pull_request: text(MAX_PATH_LENGTH).optional().describe('Sessions that are linked to the pull request with this URL'),
   min_cost_usd: costBound.optional().describe('Sessions whose cost, shared responses included, is at least this'),
   max_cost_usd: costBound.optional().describe('Sessions whose cost is at most this'),
+  is_starred: flagField.optional().describe('Only sessions that people have starred, or only the others'),
+  tag: z
+    .union([tagText, z.array(tagText).min(1).max(MAX_FILTER_TAGS)])
+    .optional()
+    .describe(
+      `Sessions with this tag, by its full name. May be repeated, at most ${MAX_FILTER_TAGS} times, for any of them`,
+    ),
   parent_session_id: sessionIdParameter.optional().describe('Sub-agents of this session'),
   is_subagent: flagField.optional().describe('Only sub-agents, or only main sessions'),
   has_errors: flagField
     .optional()
     .describe('Only sessions with failed tool calls or API errors, or only those without'),
+  totals: flagField.optional().describe('With the sums over all sessions that pass, on the first page'),
   ...sessionPageFields,
 });
 
@@ -93,11 +95,13 @@ const sessionFields = {
   uploader_key_id: uploaderField,
   machine: machineField,
   person: personField,
+  sent_person: sentPersonField,
   other_uploader_count: countField.describe(
     'Ingested transcripts from neither the uploader of the first one nor the operator. They diverge from the primary one, or are it and add to what the first person uploaded (`extended_by`)',
   ),
   transcript_count: countField.describe('Ingested transcripts; more than one where versions diverged'),
   ...figureFields,
+  ...annotationFields,
   tool_error_count: countField.describe('Tool calls that failed'),
   api_error_count: countField.describe('Errors of the model’s API'),
   created_at: timestampField,
@@ -110,11 +114,46 @@ export const sessionSchema = z
 
 export type Session = z.infer<typeof sessionSchema>;
 
+const sessionTotalsSchema = z
+  .object({
+    sessions: countField,
+    total_messages: countField,
+    user_messages: countField,
+    tool_use_count: countField,
+    tokens_in: figureFields.tokens_out,
+    tokens_out: figureFields.tokens_out,
+    cache_read: figureFields.tokens_out,
+    cache_write: figureFields.tokens_out,
+    cost_estimate_usd: z.number().nullable().describe('Null if no session has a cost'),
+    unpriced_count: countField.describe('API responses without a price, which the cost lacks'),
+    output_only_count: countField.describe('API responses whose input is unknown'),
+  })
+  .meta({
+    id: 'SessionTotals',
+    description:
+      'Sums over sessions. Each counts whole, also outside of `from` and `to`, and what forks share counts in each: `GET /v1/analytics/usage` counts every response once',
+  });
+
+export type SessionTotals = z.infer<typeof sessionTotalsSchema>;
+
 export const sessionListSchema = z
-  .object({ sessions: z.array(sessionSchema), next_cursor: nextCursorField })
+  .object({
+    sessions: z.array(sessionSchema),
+    filters: meantNamesSchema,
+    totals: sessionTotalsSchema
+      .nullable()
+      .describe('Null unless asked for with `totals=true`, and after the first page'),
+    next_cursor: nextCursorField,
+  })
   .meta({ id: 'SessionList', description: 'A page of sessions' });
 
 export type SessionList = z.infer<typeof sessionListSchema>;
+
+export const subagentListSchema = sessionListSchema
+  .omit({ filters: true, totals: true })
+  .meta({ id: 'SubagentList', description: 'A page of sub-agents' });
+
+export type SubagentList = z.infer<typeof subagentListSchema>;
 
 export const sessionDetailSchema = z
   .object({
@@ -136,6 +175,12 @@ export const sessionDetailSchema = z
     other_uploader_subagent_count: countField.describe(
       'Sub-agents that claim to belong to this session, from another uploader',
     ),
+    resume_command: z
+      .string()
+      .nullable()
+      .describe(
+        'Command that resumes it on the machine that has its file, in its folder; null for sub-agents and agents without a known one',
+      ),
     live: liveTotalsSchema.nullable().describe('Totals of its streams; null if it had none'),
     transcripts: z
       .array(transcriptSchema)

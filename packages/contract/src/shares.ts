@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { timeZoneField } from './analytics-query.ts';
+import { namesField, reportFilterFields, timeZoneField } from './analytics-query.ts';
 import {
   countField,
   flagField,
@@ -7,12 +7,17 @@ import {
   pageQueryFields,
   sessionIdField,
   sessionIdParameter,
+  text,
   timestampField,
 } from './fields.ts';
 import { messageSchema } from './messages.ts';
+import { PERIOD_IDS } from './periods.ts';
+import { REPORT_NAMES, REPORTS } from './reports/registry.ts';
+import { REPORT_SUBJECTS } from './reports/report-dimensions.ts';
+import { REPORT_PAGES } from './reports/report-pages.ts';
 import { sessionSchema } from './sessions.ts';
 
-export const DOCUMENT_FORMATS = ['html', 'markdown', 'json'] as const;
+const DOCUMENT_FORMATS = ['html', 'markdown', 'json'] as const;
 export type DocumentFormat = (typeof DOCUMENT_FORMATS)[number];
 
 const lineParameter = z.coerce.number().int().min(1);
@@ -63,7 +68,7 @@ export const sessionDocumentSchema = z
   .meta({ id: 'SessionDocument', description: 'A session with its messages, and the messages of its sub-agents' });
 
 const MAX_SHARE_DAYS = 365;
-export const DEFAULT_SHARE_DAYS = 30;
+const DEFAULT_SHARE_DAYS = 30;
 
 export const shareRequestSchema = z
   .strictObject({
@@ -84,10 +89,79 @@ export const shareRequestSchema = z
 /** As a client writes it. */
 export type ShareRequest = z.input<typeof shareRequestSchema>;
 
-export const shareSchema = z
+const isOfTexts = (route: string): boolean =>
+  REPORT_NAMES.some((name) => route === `/v1/analytics/${name}` && 'isOfTexts' in REPORTS[name]);
+
+const MAX_TITLE_LENGTH = 200;
+const MAX_TOOL_LENGTH = 1000;
+/** Reports whose rows are texts or sessions cannot be shared as figures. */
+const TABLES = REPORT_PAGES.filter(({ route, id }) => !isOfTexts(route) && id !== 'session').map(
+  ({ page, id }) => `${page}/${id}`,
+);
+const SUBJECTS = REPORT_SUBJECTS.map(({ name }) => name);
+
+const { session_id: _sessionId, git_branch: _branch, subagents: _subagents, ...viewFilters } = reportFilterFields;
+
+const sharedViewFields = {
+  title: text(MAX_TITLE_LENGTH).describe('Heading of the page'),
+  kind: z
+    .enum(['overview', 'table', 'subject', 'insights'])
+    .describe(
+      '`overview` has totals, their course and their parts, `table` one table, `subject` one value’s page, `insights` potential waste',
+    ),
+  table: z.enum(TABLES).optional().describe('For `table`: the page of the dashboard and its table'),
+  subject: z.enum(SUBJECTS).optional().describe('For `subject`: what the filter of this name chooses'),
+  period: z
+    .enum(PERIOD_IDS)
+    .optional()
+    .describe('A period that moves with the time, instead of `from` and `to`, which are fixed'),
+  ...viewFilters,
+  tool: namesField(text(MAX_TOOL_LENGTH), 'Tool').describe('For the subject `tool`: its name'),
+};
+
+/** As it is stored with its link. */
+export const sharedViewSchema = z
+  .strictObject(sharedViewFields)
+  .meta({ id: 'SharedView', description: 'A view of reports: figures only, without texts and sessions' });
+
+export type SharedView = z.infer<typeof sharedViewSchema>;
+
+export const viewShareRequestSchema = z
+  .strictObject({
+    ...sharedViewFields,
+    expires_in_days: z
+      .number()
+      .positive()
+      .max(MAX_SHARE_DAYS)
+      .default(DEFAULT_SHARE_DAYS)
+      .describe(`Days until the link ends, parts of a day included; ${MAX_SHARE_DAYS} at most`),
+  })
+  .refine(({ kind, table }) => (kind === 'table') === (table !== undefined), {
+    path: ['table'],
+    message: 'A table, and only a table, has one',
+  })
+  .refine(({ kind, subject }) => (kind === 'subject') === (subject !== undefined), {
+    path: ['subject'],
+    message: 'A subject, and only a subject, has one',
+  })
+  .refine(({ subject, ...filters }) => subject === undefined || filters[subject as 'model'] !== undefined, {
+    path: ['subject'],
+    message: 'Needs the filter of its name',
+  })
+  .refine(({ tool, subject }) => tool === undefined || subject === 'tool', {
+    path: ['tool'],
+    message: 'Only for the subject tool',
+  })
+  .refine(({ period, from, to }) => period === undefined || (from === undefined && to === undefined), {
+    path: ['period'],
+    message: 'Either a period, or from and to',
+  });
+
+const shareSchema = z
   .object({
     id: z.string().describe('ULID'),
-    session_id: sessionIdField,
+    session_id: sessionIdField.nullable().describe('Null for a view'),
+    view: sharedViewSchema.nullable().describe('Null for a session'),
     from_line: z.int().nullable(),
     to_line: z.int().nullable(),
     is_sanitized: z.boolean(),
@@ -98,7 +172,7 @@ export const shareSchema = z
     opened_count: countField,
     last_opened_at: timestampField.nullable(),
   })
-  .meta({ id: 'Share', description: 'A link that shows a session to anyone who has it' });
+  .meta({ id: 'Share', description: 'A link that shows a session, or figures, to anyone who has it' });
 
 export type Share = z.infer<typeof shareSchema>;
 
@@ -111,6 +185,12 @@ export const newShareSchema = z
   .meta({ id: 'NewShare', description: 'A link that was just made' });
 
 export type NewShare = z.infer<typeof newShareSchema>;
+
+export const newViewShareSchema = z
+  .object({ ...shareSchema.shape, path: newShareSchema.shape.path })
+  .meta({ id: 'NewViewShare', description: 'A link to a view that was just made' });
+
+export type NewViewShare = z.infer<typeof newViewShareSchema>;
 
 export const shareListQuerySchema = z.strictObject({
   session_id: sessionIdParameter.optional(),

@@ -6,6 +6,7 @@ import {
   nextCursorField,
   pageQueryFields,
   personField,
+  sentPersonField,
   sessionIdField,
   sessionIdParameter,
   sha256Field,
@@ -59,6 +60,7 @@ export const transcriptSchema = z
     uploader_key_id: uploaderField,
     machine: machineField,
     person: personField,
+    sent_person: sentPersonField,
     status: transcriptStatusSchema,
     is_diverged: z
       .boolean()
@@ -116,9 +118,6 @@ export const transcriptListQuerySchema = z.strictObject({
     .describe('`asc` has the first upload first; `desc` has the latest first'),
   ...pageQueryFields,
 });
-
-/** As a client writes it. */
-export type TranscriptListQuery = z.input<typeof transcriptListQuerySchema>;
 
 export const transcriptListSchema = z
   .object({ transcripts: z.array(transcriptSchema), next_cursor: nextCursorField })
@@ -180,9 +179,6 @@ const issueSchema = z
 export type Issue = z.infer<typeof issueSchema>;
 
 export const issueListQuerySchema = z.strictObject(pageQueryFields);
-
-/** As a client writes it. */
-export type IssueListQuery = z.input<typeof issueListQuerySchema>;
 
 export const issueListSchema = z.object({ issues: z.array(issueSchema), next_cursor: nextCursorField }).meta({
   id: 'IssueList',

@@ -6,6 +6,7 @@ import {
   personParameter,
   sessionIdField,
   sha256Field,
+  text,
   transcriptIdField,
 } from './fields.ts';
 import { problemFields, problemSchema } from './problem.ts';
@@ -40,6 +41,14 @@ export const uploadQuerySchema = z.strictObject({
   person: personParameter
     .optional()
     .describe('Whose session it is, such as an email address; a key made for a person takes precedence'),
+  repository: text(MAX_PATH_LENGTH)
+    .optional()
+    .describe(
+      'Address of the remote of the repository that the session ran in, or the absolute path of its main folder if it has none. Credentials in it are removed. In a multipart upload, of all files',
+    ),
+  worktree: text(MAX_PATH_LENGTH)
+    .optional()
+    .describe('Folder of the worktree of that repository. In a multipart upload, of all files'),
 });
 
 /** In lower case. For an upload that continues a stored transcript. */

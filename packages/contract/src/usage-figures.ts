@@ -2,6 +2,13 @@ import type { UsageFigures } from '@recount/core';
 import { z } from 'zod';
 import { countField, timestampField } from './fields.ts';
 
+/** Title of a session, the same wherever it is named. */
+export const titleField = z
+  .string()
+  .describe(
+    'What to call it, in one line of at most 120 characters: the title that a person gave it, or else the agent’s own, or else the first line of its first prompt that says what was asked, or else its ID',
+  );
+
 const knownCountField = countField.nullable();
 
 /** Facts of a whole transcript, found by the parse; a session has its primary transcript's. */
@@ -36,13 +43,19 @@ export const figureFields = {
   repository: z
     .string()
     .nullable()
+    .describe(
+      'Name of the repository, the same in all of its worktrees and clones. As an admin named it; else `host/owner/name` if a remote is known, otherwise from the working directory',
+    ),
+  repository_url: z
+    .string()
+    .nullable()
     .describe('Remote repository as the agent records it, usually a URL; without user name, password and query'),
   commit_hash: z
     .string()
     .nullable()
     .describe('Commit that was checked out when the session began, if the agent records it'),
   agent_version: z.string().nullable(),
-  title: z.string().nullable(),
+  title: titleField,
   models: z.array(z.string()).describe('Distinct models in the order of their appearance'),
   first_timestamp: timestampField.nullable(),
   last_timestamp: timestampField.nullable(),

@@ -1,5 +1,23 @@
 import { z } from 'zod';
-import { momentField, nextCursorField, pageQueryFields, personParameter, text, timestampField } from './fields.ts';
+import {
+  API_KEY_SCOPES,
+  isEnrolment,
+  needsPerson,
+  ROLE_NAMES,
+  ROLES,
+  SCOPE_WORDS,
+  SIGN_IN_LINK_MS,
+  TEXT_READERS,
+} from './access.ts';
+import {
+  countField,
+  momentField,
+  nextCursorField,
+  pageQueryFields,
+  personParameter,
+  text,
+  timestampField,
+} from './fields.ts';
 
 const MAX_TEXT_LENGTH = 512;
 
@@ -14,14 +32,14 @@ const auditEntrySchema = z
     action: z
       .string()
       .describe('`<noun>.<verb>`, such as `key.create` or `session.delete`; there may be ones that are not known yet'),
-    subjects: z.array(z.string()).describe('Ids of what was changed, 1,000 at most'),
+    actor_name: z.string().nullable().describe('Name of the actor’s key; null for other actors'),
+    actor_person: z.string().nullable().describe('Person of the actor’s key; null if it has none'),
+    subjects: z.array(z.string()).describe('Ids of what was changed or read, 1,000 at most'),
     details: z
       .record(z.string(), z.unknown())
       .describe('Counts, names, values of settings; what there is depends on the action'),
   })
-  .meta({ id: 'AuditEntry', description: 'A recorded change' });
-
-export type AuditEntry = z.infer<typeof auditEntrySchema>;
+  .meta({ id: 'AuditEntry', description: 'A recorded change, or read of others’ texts' });
 
 export const auditQuerySchema = z.strictObject({
   actor: text(MAX_TEXT_LENGTH).optional().describe(`Only changes by: ${actorText}`),
@@ -29,17 +47,17 @@ export const auditQuerySchema = z.strictObject({
   subject: text(MAX_TEXT_LENGTH).optional().describe('Only changes of the key, session or transcript with this id'),
   from: momentField.optional().describe('From this moment on'),
   to: momentField.optional().describe('Before this moment'),
+  kind: z.enum(['changes', 'reads']).optional().describe('Only changes, or only reads of others’ texts'),
   ...pageQueryFields,
 });
 
-/** As a client writes it. */
-export type AuditQuery = z.input<typeof auditQuerySchema>;
-
 export const auditListSchema = z
   .object({ entries: z.array(auditEntrySchema), next_cursor: nextCursorField })
-  .meta({ id: 'AuditList', description: 'Changes, the latest first' });
+  .meta({ id: 'AuditList', description: 'Changes and reads, the latest first' });
 
 export type AuditList = z.infer<typeof auditListSchema>;
+
+const roleField = z.enum(ROLE_NAMES).nullable().describe('Role with exactly these scopes; null if there is none');
 
 const apiKeySchema = z
   .object({
@@ -47,6 +65,7 @@ const apiKeySchema = z
     name: z.string(),
     hint: z.string().describe('Last characters of the key'),
     scopes: z.array(z.string()),
+    role: roleField,
     person: z
       .string()
       .nullable()
@@ -56,6 +75,19 @@ const apiKeySchema = z
     previous_expires_at: timestampField
       .nullable()
       .describe('Until when the secret before the last rotation is valid, or was; null if that had no grace'),
+    machine_limit: countField
+      .nullable()
+      .describe('Machines that a key with the scope enrol may have; null: any number'),
+    issuer: z
+      .string()
+      .nullable()
+      .describe(
+        'OpenID provider of the account that signs in with this key, whose secret no one has; null for other keys',
+      ),
+    sign_in_link_expires_at: timestampField
+      .nullable()
+      .describe('When the link that signs in with this key expires; null if there is none, or it was used'),
+    enrolled_by: z.string().nullable().describe('Key that the machine of this one enrolled with; null for other keys'),
     last_used_at: timestampField.nullable().describe('Exact to a minute; null if it was never used'),
     revoked_at: timestampField.nullable(),
   })
@@ -65,6 +97,7 @@ export const keyHolderSchema = z
   .object({
     key_id: z.string(),
     scopes: z.array(z.string()),
+    role: roleField,
     person: z
       .string()
       .nullable()
@@ -82,8 +115,12 @@ export const apiKeyListSchema = z
 
 export type ApiKeyList = z.infer<typeof apiKeyListSchema>;
 
+const MAX_MACHINES = 1_000_000;
 const MAX_GRACE_MS = 90 * 24 * 60 * 60_000;
-const scopeField = z.enum(['ingest', 'read', 'admin']);
+/** The scopes that keys can give to keys. */
+const GIVEN_SCOPES = API_KEY_SCOPES.filter((scope) => scope !== 'operator');
+const scopeField = z.enum(GIVEN_SCOPES);
+const GIVEN_ROLES = ROLE_NAMES.filter((role) => role !== 'operator');
 const expiryField = z.iso
   .datetime({ offset: true })
   .nullable()
@@ -98,9 +135,33 @@ export const apiKeyRequestSchema = z
       .array(scopeField)
       .min(1)
       .refine((scopes) => new Set(scopes).size === scopes.length, 'Each once')
-      .describe('`ingest` uploads, `read` reads, `admin` does everything, including deleting'),
-    person: personParameter.optional(),
+      .optional()
+      .describe(GIVEN_SCOPES.map((scope) => `\`${scope}\`: ${SCOPE_WORDS[scope]}`).join('; ')),
+    role: z.enum(GIVEN_ROLES).optional().describe('A named set of scopes, instead of `scopes`'),
+    person: personParameter.optional().describe('Owner of the key; the scopes `own` and `team` need one'),
     expires_at: expiryField.optional(),
+    machine_limit: z
+      .int()
+      .min(1)
+      .max(MAX_MACHINES)
+      .optional()
+      .describe('Machines that a key with the scope enrol may have. Default: any number'),
+  })
+  .refine(({ scopes = [] }) => !isEnrolment(scopes) || scopes.length === 1, {
+    path: ['scopes'],
+    message: 'The scope enrol stands alone',
+  })
+  .refine(({ scopes, role, machine_limit }) => machine_limit === undefined || isEnrolment(scopes ?? [role ?? '']), {
+    path: ['machine_limit'],
+    message: 'Only a key with the scope enrol has machines',
+  })
+  .refine(({ scopes, role }) => (scopes === undefined) !== (role === undefined), {
+    path: ['scopes'],
+    message: 'Give either scopes or a role',
+  })
+  .refine(({ scopes, role, person }) => !needsPerson(scopes ?? ROLES[role ?? 'admin']) || person !== undefined, {
+    path: ['person'],
+    message: 'The scopes own and team need a person, whose sessions and teams they mean',
   })
   .meta({ id: 'ApiKeyRequest', description: 'A key to be made' });
 
@@ -113,8 +174,6 @@ export const apiKeyRotationSchema = z
   })
   .meta({ id: 'ApiKeyRotation', description: 'How a key is rotated' });
 
-export type ApiKeyRotation = z.input<typeof apiKeyRotationSchema>;
-
 export const apiKeySecretSchema = z
   .object({
     id: z.string().describe('ULID'),
@@ -125,6 +184,26 @@ export const apiKeySecretSchema = z
   .meta({ id: 'ApiKeySecret', description: 'A key with its secret' });
 
 export type ApiKeySecret = z.infer<typeof apiKeySecretSchema>;
+
+export const signInLinkRequestSchema = z
+  .strictObject({
+    valid_ms: z
+      .int()
+      .min(SIGN_IN_LINK_MS.min)
+      .max(SIGN_IN_LINK_MS.max)
+      .default(SIGN_IN_LINK_MS.default)
+      .describe('How long it may be used: five minutes to seven days. It ends with the key, and not after yours'),
+  })
+  .meta({ id: 'SignInLinkRequest', description: 'A link to be made' });
+
+export const signInLinkSchema = z
+  .object({
+    path: z.string().describe('What the link ends with, after the address of this server; given this once'),
+    expires_at: timestampField,
+  })
+  .meta({ id: 'SignInLink', description: 'A link that signs a browser in to the dashboard with a key, once' });
+
+export type SignInLinkAnswer = z.infer<typeof signInLinkSchema>;
 
 const MAX_CURRENCY_LABEL_LENGTH = 16;
 
@@ -182,6 +261,53 @@ export const workspacePricesSchema = z
 
 export type WorkspacePrices = z.infer<typeof workspacePricesSchema>;
 
+/** For more, everything is priced again. */
+export const MAX_REPRICED_MODELS = 200;
+const MAX_MODEL_NAME_LENGTH = 256;
+
+const repriceSumsSchema = z
+  .object({
+    responses: z.int().describe('API responses of the workspace, each counted once'),
+    unpriced_responses: z.int(),
+    cost_usd: z.number(),
+  })
+  .meta({ id: 'RepriceSums', description: 'Sums of a workspace before or after its usage was priced again' });
+
+const repriceRunSchema = z
+  .object({
+    state: z
+      .enum(['queued', 'running', 'done', 'failed', 'interrupted', 'cancelled'])
+      .describe('`queued` waits for a worker, also if the one before has died'),
+    models: z.array(z.string()).describe('Names of models, which may end in `*`; empty means all'),
+    actor: z.string().describe('Who started it, as the audit log has it'),
+    started_at: timestampField,
+    ended_at: timestampField.nullable(),
+    done: z.int().describe('Transcripts priced again'),
+    total: z.int().nullable().describe('Null until it begins'),
+    failure_reason: z.string().nullable(),
+    before: repriceSumsSchema.nullable(),
+    after: repriceSumsSchema.nullable().describe('Also contains what was ingested while it ran; null until it is done'),
+  })
+  .meta({ id: 'RepriceRun', description: 'A run that prices stored usage again' });
+
+export type RepriceRun = z.infer<typeof repriceRunSchema>;
+
+export const repriceSchema = z
+  .object({ run: repriceRunSchema.nullable().describe('The latest one; null if there was none') })
+  .meta({ id: 'Reprice', description: 'The latest run that priced stored usage again' });
+
+export type Reprice = z.infer<typeof repriceSchema>;
+
+export const repriceRequestSchema = z
+  .strictObject({
+    models: z
+      .array(text(MAX_MODEL_NAME_LENGTH))
+      .max(MAX_REPRICED_MODELS)
+      .default([])
+      .describe('Only transcripts that use one of these models; names in any case, which may end in `*`; empty: all'),
+  })
+  .meta({ id: 'RepriceRequest', description: 'Which stored usage to price again' });
+
 export const workspacePricesChangeSchema = z
   .strictObject({
     currency_label: currencyLabelField.optional(),
@@ -214,7 +340,22 @@ const redactionField = z
 const daysField = (what: string) =>
   z.int().min(1).max(MAX_AGE_DAYS).nullable().describe(`Days after the last activity until ${what}; null if never`);
 
+const MAX_PEOPLE = 100_000;
+
 const settingFields = {
+  text_readers: z
+    .enum(TEXT_READERS)
+    .describe(
+      'Who may see the texts of others’ sessions. `readers` are all with the scope `read` or `admin`. `auditors` are keys with the scope `texts` alone; others see figures, and texts of sessions that are theirs',
+    ),
+  names_from_people: z
+    .int()
+    .min(1)
+    .max(MAX_PEOPLE)
+    .nullable()
+    .describe(
+      'Names of people and machines are shown only if the workspace has at least this many people; otherwise pseudonyms, except to `admin` and `people`, and to `team` in its own teams. Null means always names',
+    ),
   redaction: redactionField,
   rows_max_age_days: daysField('messages and texts of a session are deleted; its figures stay'),
   raw_max_age_days: daysField('a raw transcript is deleted'),
@@ -222,7 +363,7 @@ const settingFields = {
 
 export const workspaceSettingsSchema = z
   .object(settingFields)
-  .meta({ id: 'WorkspaceSettings', description: 'A workspace’s settings for secrets and retention' });
+  .meta({ id: 'WorkspaceSettings', description: 'A workspace’s settings for secrets, retention, and who sees what' });
 
 export type WorkspaceSettings = z.infer<typeof workspaceSettingsSchema>;
 
@@ -230,5 +371,3 @@ export const workspaceSettingsChangeSchema = z
   .strictObject(settingFields)
   .partial()
   .meta({ id: 'WorkspaceSettingsChange', description: 'Omitted fields stay unchanged' });
-
-export type WorkspaceSettingsChange = z.infer<typeof workspaceSettingsChangeSchema>;

@@ -38,7 +38,9 @@ it('the import of the README works as documented', async () => {
       `${JSON.stringify({ type: 'user', sessionId: 's', uuid: 'u', message: { role: 'user', content } })}\n`,
     );
     const snippet = (await readSnippet('README.md')).replaceAll("'session.jsonl'", JSON.stringify(path));
-    expect(await run(`${snippet}\nconsole.log(messages.length, contentBlocks.length, errors.length);`)).toBe('1 1 0\n');
+    expect(await run(`${snippet}\nconsole.log(messages.length, stats.api_response_count, errors.length);`)).toBe(
+      '1 0 0\n',
+    );
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -32,6 +32,8 @@ export {
   type Refusal,
   type TranscriptIdentity,
 } from './agents/identify-transcript.ts';
+export { readTelemetry } from './agents/read-telemetry.ts';
+export { toResumeCommand } from './agents/resume-command.ts';
 export { isNewSessionId, isSessionId, MAX_SESSION_ID_LENGTH, SESSION_ID_RULE } from './agents/session-id.ts';
 export type {
   Platform,
@@ -43,11 +45,17 @@ export type {
   SessionPlace,
   SessionTable,
 } from './agents/session-places.ts';
+export { type TitleSources, toPromptTitle, toSessionTitle } from './agents/session-title.ts';
+export type { TelemetryAttributes, TelemetryRecord, TelemetrySignal } from './agents/telemetry.ts';
 export { createTranscriptHead, type TranscriptHead } from './agents/transcript-head.ts';
 export { MAX_ACTIVE_GAP_MS, sumActiveGaps } from './assemble/active-time.ts';
-export { flatDefaultPrices, type Price, type PriceQuery, type PriceTable } from './assemble/price-table.ts';
 export type { ScannedResponse } from './assemble/direct-responses.ts';
+export { KINDS_OF_WORK, type KindOfWork } from './assemble/kind-of-work.ts';
+export { flatDefaultPrices, type Price, type PriceQuery, type PriceTable } from './assemble/price-table.ts';
 export { ResumeError } from './assemble/resume-error.ts';
+export { BillError, type BillRow, type BillVendor } from './bills/bill.ts';
+export { findBillVendor, toBilledModel } from './bills/billed-usage.ts';
+export { readBill } from './bills/read-bill.ts';
 export { type ComparedCopy, type CopyDisagreement, compareCopies } from './ledger/compare-copies.ts';
 export {
   CREDIT_ORDER,
@@ -84,6 +92,8 @@ export { streamTranscript, type TranscriptBatch } from './parse/stream-transcrip
 export type { TranscriptSummary } from './parse/transcript-parser.ts';
 export type { UsageScan, UsageScanner, UsageScannerOptions } from './parse/usage-scanner.ts';
 export { createUsageScanner } from './parse/usage-scanner.ts';
+export { toRepositoryUrl } from './records/repository.ts';
+export { foldWorktree, type RepositoryFacts, toRepositoryName } from './records/repository-name.ts';
 export {
   type ApiResponse,
   COST_UNITS_PER_USD,

@@ -9,9 +9,9 @@ import type { ModelPriceTable } from './model-price-table.ts';
 import type { RateBand } from './rates.ts';
 
 const COMPARED_CLASSES = ['input', 'output', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h'] as const;
-export type ComparedClass = (typeof COMPARED_CLASSES)[number];
+type ComparedClass = (typeof COMPARED_CLASSES)[number];
 
-export interface RateDifference {
+interface RateDifference {
   /** Name in the file. */
   model: string;
   /** Id in recount's list. */

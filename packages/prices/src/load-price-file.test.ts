@@ -106,6 +106,26 @@ describe('openPriceSource', () => {
     await expect(openPriceSource('/prices.json', { load })).rejects.toThrow('gone');
   });
 
+  it('shows no password and no signature of a URL, in its place, its source and its errors', async () => {
+    const url = 'https://bucket.example/prices.json?X-Amz-Signature=s3cret#s3cret';
+    const shown = 'https://bucket.example/prices.json';
+    const { get } = answering({ [url]: {} });
+    expect(await loadPriceFile(url, { get })).toMatchObject({ source: shown });
+    const withPassword = url.replace('//', '//ada:s3cret@');
+    for (const [location, place] of [
+      [withPassword, shown],
+      [withPassword.replace('https', 'http'), shown.replace('https', 'http')],
+      [url, shown],
+    ] as const) {
+      const load = (from: string) => loadPriceFile(from, { get: answering({}).get });
+      const source = await openPriceSource(location, { load });
+      source.close();
+      expect(source.location).toBe(place);
+      expect(source.error).toContain(place);
+      expect(source.error).not.toContain('s3cret');
+    }
+  });
+
   it('keeps the last file of a URL while it cannot be read, and tries again', async () => {
     vi.useFakeTimers();
     const load = vi.fn().mockRejectedValueOnce(new Error('timeout')).mockResolvedValueOnce({ version: 'a' });

@@ -7,6 +7,15 @@ const MAX_REDIRECTS = 3;
 
 export const isPriceUrl = (location: string): boolean => /^[a-z][a-z0-9+.-]+:\/\//i.test(location);
 
+/** The place of a price file for people: of a URL without user, password, and what follows `?`, which may sign it. */
+export const toShownLocation = (location: string): string =>
+  isPriceUrl(location)
+    ? location
+        .trim()
+        .replace(/[?#].*$/s, '')
+        .replace(/^([^/]*\/\/)[^/]*@/, '$1')
+    : location;
+
 /**
  * Reads a price file from a path, or from an HTTPS URL: with at most 3 redirects, all to HTTPS, in 30 seconds, 32 MiB at
  * most. It dates from the day in its name (`prices-2026-11-20.json`), or else from when it was last modified. Throws
@@ -21,12 +30,12 @@ export async function loadPriceFile(
     const { text, modifiedAt } = isUrl
       ? await download(location, fetch ?? (await import('./get-over-https.ts')).getOverHttps)
       : await readLocal(resolve(directory, location));
-    const source = isUrl ? location : resolve(directory, location);
+    const source = isUrl ? toShownLocation(location) : resolve(directory, location);
     const parsed = parsePriceFile(text, { source, date: findDay(location) ?? modifiedAt });
     if ('file' in parsed) return parsed.file;
     throw new PriceFileError(parsed.refused);
   } catch (error) {
-    throw new PriceFileError(`The price file ${location} cannot be used: ${(error as Error).message}`);
+    throw new PriceFileError(`The price file ${toShownLocation(location)} cannot be used: ${(error as Error).message}`);
   }
 }
 

@@ -86,6 +86,32 @@ export function findModelMaker(model: string): ModelMaker | undefined {
   return HOSTS.some(([, host]) => host === seller) ? undefined : (seller as ModelMaker | undefined);
 }
 
+/**
+ * True if the first model is a later generation of the second (`claude-sonnet-4-5` of `claude-3-5-sonnet`, `gpt-5.3-codex`
+ * of `gpt-5-codex`, `gpt-5.5` of both), by maker, words and numbers of their names. Releases of one generation do not succeed each other.
+ */
+export function isLaterGeneration(model: string, other: string): boolean {
+  const [one, two] = [toGeneration(model), toGeneration(other)];
+  if (one === undefined || two === undefined || one.line !== two.line) return false;
+  const length = Math.max(one.version.length, two.version.length);
+  for (let index = 0; index < length; index++) {
+    const difference = (one.version[index] ?? 0) - (two.version[index] ?? 0);
+    if (difference !== 0) return difference > 0;
+  }
+  return false;
+}
+
+/** Words for an edition of a generation, which the next generation replaces with or without such an edition. */
+const EDITIONS: ReadonlySet<string> = new Set(['codex', 'max', 'spark']);
+
+function toGeneration(model: string): { line: string; version: number[] } | undefined {
+  const parsed = parseModelName(model);
+  if (parsed === undefined || findModelMaker(model) === undefined) return undefined;
+  const parts = parsed.baseName.split(/[-.]/).filter((part) => !EDITIONS.has(part));
+  const { version = [], words = [] } = Object.groupBy(parts, (part) => (/^\d+$/.test(part) ? 'version' : 'words'));
+  return { line: `${parsed.seller} ${words.join(' ')}`, version: version.map(Number) };
+}
+
 /** Makers that set the price of their models, at any host. */
 function toClosedMaker(name: string): ModelMaker | undefined {
   if (name.startsWith('claude-')) return 'anthropic';

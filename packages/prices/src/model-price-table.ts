@@ -21,7 +21,7 @@ export const MAX_CACHED_MODELS = 256;
 const MAX_MODEL_NAME_CHARACTERS = 256;
 
 /** Factors for all rates except searches; factors of tiers and speeds are in `tier-rules.ts`. */
-export interface Multipliers {
+interface Multipliers {
   /** For every request, depending on the model's name: 1.1 for regional Bedrock profiles, else 1. */
   host: number;
   /** Inference bound to the United States (`inference_geo` of `us`); replaces `host` if that is lower. */
@@ -35,7 +35,7 @@ export type UnpricedReason =
   | { kind: 'speed'; name: string };
 
 /** The pricing of a model's requests at a given time. */
-export interface AppliedRates {
+interface AppliedRates {
   basis: 'list' | 'default' | 'override';
   /** Id in the list, or the override's `model`; null for the default. */
   matched: string | null;

@@ -1,9 +1,9 @@
-import { isPriceUrl, loadPriceFile } from './load-price-file.ts';
+import { isPriceUrl, loadPriceFile, toShownLocation } from './load-price-file.ts';
 import type { PriceFile } from './price-file.ts';
 
 /** A place of newer prices. */
 export interface PriceSource {
-  /** The setting, a path or a URL. */
+  /** The setting, a path or a URL, without what may be secret in it. */
   location: string;
   /** The file; undefined if it cannot be read, and the built-in list then applies. */
   file: PriceFile | undefined;
@@ -35,7 +35,10 @@ export async function openPriceSource(
 ): Promise<PriceSource> {
   let timer: NodeJS.Timeout | undefined;
   const read = () => load(location, directory === undefined ? {} : { directory });
-  const source: PriceSource = { location, file: undefined, error: undefined, close: () => clearTimeout(timer) };
+  const source: PriceSource = {
+    ...{ location: toShownLocation(location), file: undefined, error: undefined },
+    close: () => clearTimeout(timer),
+  };
   if (!isPriceUrl(location)) {
     source.file = await read();
     return source;

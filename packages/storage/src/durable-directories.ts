@@ -30,7 +30,16 @@ export function toFolderError(error: unknown, subject: string): RawStoreError {
   return new RawStoreError(code, `Raw store folder: ${systemCode || 'failed'} at ${subject}`, { cause: error });
 }
 
-interface DurableDirectories {
+/** Runs an operation, whose errors become `toFolderError`'s. */
+export async function withFolderErrors<T>(subject: string, operation: () => Promise<T>): Promise<T> {
+  try {
+    return await operation();
+  } catch (error) {
+    throw toFolderError(error, subject);
+  }
+}
+
+export interface DurableDirectories {
   /**
    * Runs `makeName`, which creates a name in a folder. Creates the folder first if it is missing, and makes the
    * folder's own name durable.

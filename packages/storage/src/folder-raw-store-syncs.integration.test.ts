@@ -16,7 +16,6 @@ vi.mock('node:fs/promises', async (importOriginal) => {
       await writeFile.apply(handle, options);
       record('write', path);
     };
-    // Node also calls it when a file stream must be flushed.
     handle.sync = async () => {
       await sync.call(handle);
       record('sync', path);
@@ -64,13 +63,26 @@ async function* bodyOf(...sizes: number[]): AsyncGenerator<Uint8Array> {
 describe('a put survives a power cut', () => {
   test.each([
     ['in one piece', [100], ['write temporary', 'sync temporary']],
-    ['as a stream', [200_000, 200_000], ['sync temporary']],
+    ['in several', [600_000, 600_000, 1], ['write temporary', 'write temporary', 'sync temporary']],
   ])('%s syncs the file before the rename, and the folder afterwards', async (_label, sizes, written) => {
     const store = createFolderRawStore({ directory });
     await store.put(KEY, bodyOf(1));
     takeCalls();
     await store.put(KEY, bodyOf(...sizes));
     expect(takeCalls()).toEqual([...written, `rename ${KEY}`, `sync ${FOLDER}`]);
+  });
+
+  test('several objects are written first, then each is synced once, then their folder', async () => {
+    const store = createFolderRawStore({ directory });
+    await store.put(KEY, bodyOf(1));
+    takeCalls();
+    const keys = ['1', '2', '3'].map((end) => KEY.replace('0.jsonl', `${end}.jsonl`));
+    await store.putAll(keys.map((key) => ({ key, body: bodyOf(100) })));
+    const order = takeCalls();
+    expect(order.slice(0, 3)).toEqual(Array(3).fill('write temporary'));
+    expect(order.filter((call) => call === 'sync temporary')).toHaveLength(3);
+    expect(order.filter((call) => call.startsWith('rename ')).sort()).toEqual(keys.map((key) => `rename ${key}`));
+    expect(order.slice(9)).toEqual([`sync ${FOLDER}`]);
   });
 
   test('the parent folders’ entries are synced before the folder’s own', async () => {

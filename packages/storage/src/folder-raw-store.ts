@@ -1,24 +1,26 @@
-import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, open, opendir, rename, rm, statfs, unlink } from 'node:fs/promises';
+import { type FileHandle, lstat, open, opendir, rm, statfs, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { addAbortSignal, Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { createCheckedDownload } from './checked-download.ts';
-import { withDescriptions } from './described-objects.ts';
-import { createDurableDirectories, isAbsent, toFolderError } from './durable-directories.ts';
-import { peekChunks } from './peek-chunks.ts';
+import { type UndescribedStore, withDescriptions } from './described-objects.ts';
+import {
+  createDurableDirectories,
+  type DurableDirectories,
+  isAbsent,
+  toFolderError,
+  withFolderErrors,
+} from './durable-directories.ts';
+import { createFolderPuts, MAX_WHOLE_BYTES } from './folder-puts.ts';
 import { assertKeyPrefix, assertObjectKey, isKeySegment } from './raw-object-key.ts';
 import {
   assertByteRange,
   type ByteRange,
-  checkStore,
   type RawObjectInfo,
   type RawStore,
   RawStoreError,
   type StoreSpace,
 } from './raw-store.ts';
-import { writeBody } from './write-body.ts';
 
 /**
  * The free and total space of the disk that holds the absolute `path`; if nothing exists there yet, the space of the
@@ -35,19 +37,11 @@ export async function readDiskSpace(path: string): Promise<StoreSpace> {
   }
 }
 
-/**
- * Bytes that a put buffers while the last write is in progress. One writev call for each megabyte is as fast as one
- * buffer.
- */
-const WRITE_BUFFER_BYTES = 1024 * 1024;
 /** Each read wakes a thread, which costs about as much as reading this many bytes. */
 const READ_CHUNK_BYTES = 256 * 1024;
-/** Objects up to this size are written and read in one piece, because a stream costs several times as much. */
-const MAX_WHOLE_BYTES = 256 * 1024;
-/** Opening a FIFO in place of an object would otherwise wait for a writerforever; no timeout or signal ends that. */
+/** Opening a FIFO in place of an object would otherwise wait for a writer forever; no timeout or signal ends that. */
 const READ_WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 const DIRECTORY_MODE = 0o700;
-const FILE_MODE = 0o600;
 /**
  * Not a valid key segment, so no key leads into it and list() skips it. It is inside the store so that rename() is
  * atomic.
@@ -59,48 +53,32 @@ const INCOMING_DIRECTORY = '.incoming';
  * put survives a power cut. The file, its name and its parent folders are all synced. Several processes may share a
  * folder.
  */
-export function createFolderRawStore({ directory }: { directory: string }): RawStore {
-  const root = resolve(directory);
-  const incoming = join(root, INCOMING_DIRECTORY);
+export const createFolderRawStore = ({ directory }: { directory: string }): RawStore =>
+  withDescriptions(new FolderObjects(resolve(directory)));
 
-  const pathOf = (key: string): string => {
-    assertObjectKey(key);
-    return join(root, key);
-  };
+class FolderObjects implements UndescribedStore {
+  readonly #root: string;
+  readonly #incoming: string;
+  readonly #directories: DurableDirectories;
+  readonly put: RawStore['put'];
+  readonly putAll: RawStore['putAll'];
 
-  const directories = createDurableDirectories(root, DIRECTORY_MODE);
-  const newTemporaryPath = (): string => join(incoming, randomUUID());
-  const openTemporary = (path: string): Promise<FileHandle> =>
-    directories.within(incoming, () => open(path, 'wx', FILE_MODE));
-
-  async function put(
-    key: string,
-    body: AsyncIterable<Uint8Array>,
-    { signal }: { signal?: AbortSignal | undefined } = {},
-  ): Promise<{ sizeBytes: number }> {
-    const path = pathOf(key);
-    const sizeBytes = await writeBody(body, signal, (chunks) =>
-      withFolderErrors(key, async () => {
-        const temporaryPath = newTemporaryPath();
-        try {
-          await writeDurably(await openTemporary(temporaryPath), chunks);
-          signal?.throwIfAborted();
-          await directories.within(dirname(path), () => rename(temporaryPath, path));
-        } catch (error) {
-          await rm(temporaryPath, { force: true });
-          throw error;
-        }
-        await directories.sync(dirname(path));
-      }),
-    );
-    return { sizeBytes };
+  constructor(root: string) {
+    this.#root = root;
+    this.#incoming = join(root, INCOMING_DIRECTORY);
+    this.#directories = createDurableDirectories(root, DIRECTORY_MODE);
+    ({ put: this.put, putAll: this.putAll } = createFolderPuts({
+      pathOf: (key) => this.#pathOf(key),
+      incoming: this.#incoming,
+      directories: this.#directories,
+    }));
   }
 
-  async function get(
+  async get(
     key: string,
     { range, signal }: { range?: ByteRange | undefined; signal?: AbortSignal | undefined } = {},
   ): Promise<Readable> {
-    const path = pathOf(key);
+    const path = this.#pathOf(key);
     if (range) assertByteRange(range);
     signal?.throwIfAborted();
     const handle = await openExisting(path, key);
@@ -112,40 +90,40 @@ export function createFolderRawStore({ directory }: { directory: string }): RawS
     }
   }
 
-  async function stat(key: string): Promise<RawObjectInfo | undefined> {
-    const stats = await readStats(pathOf(key), key);
+  async stat(key: string): Promise<RawObjectInfo | undefined> {
+    const stats = await readStats(this.#pathOf(key), key);
     return stats?.isFile() ? { key, sizeBytes: stats.size, modifiedAtMs: stats.mtimeMs } : undefined;
   }
 
-  async function deleteObject(key: string): Promise<void> {
-    const path = pathOf(key);
+  async delete(key: string): Promise<void> {
+    const path = this.#pathOf(key);
     try {
       await unlink(path);
-      await directories.sync(dirname(path));
+      await this.#directories.sync(dirname(path));
     } catch (error) {
       if (!isAbsent(error)) throw toFolderError(error, key);
     }
   }
 
-  async function* list(prefix: string): AsyncGenerator<RawObjectInfo> {
+  async *list(prefix: string): AsyncGenerator<RawObjectInfo> {
     assertKeyPrefix(prefix);
-    yield* walk(prefix.slice(0, prefix.lastIndexOf('/') + 1), prefix);
+    yield* this.#walk(prefix.slice(0, prefix.lastIndexOf('/') + 1), prefix);
   }
 
-  async function* walk(parentKey: string, prefix: string): AsyncGenerator<RawObjectInfo> {
-    for await (const entry of readEntries(join(root, parentKey))) {
+  async *#walk(parentKey: string, prefix: string): AsyncGenerator<RawObjectInfo> {
+    for await (const entry of readEntries(join(this.#root, parentKey))) {
       const key = parentKey + entry.name;
       if (!isKeySegment(entry.name) || !key.startsWith(prefix)) continue;
-      if (entry.isDirectory()) yield* walk(`${key}/`, prefix);
-      const stats = entry.isFile() ? await readStats(join(root, key), key) : undefined;
+      if (entry.isDirectory()) yield* this.#walk(`${key}/`, prefix);
+      const stats = entry.isFile() ? await readStats(join(this.#root, key), key) : undefined;
       if (stats) yield { key, sizeBytes: stats.size, modifiedAtMs: stats.mtimeMs };
     }
   }
 
-  async function abortStaleUploads(olderThanMs: number): Promise<number> {
+  async abortStaleUploads(olderThanMs: number): Promise<number> {
     let removed = 0;
-    for await (const entry of readEntries(incoming)) {
-      const path = join(incoming, entry.name);
+    for await (const entry of readEntries(this.#incoming)) {
+      const path = join(this.#incoming, entry.name);
       const stats = await readStats(path, path);
       if (!stats?.isFile() || Date.now() - stats.mtimeMs < olderThanMs) continue;
       await withFolderErrors(path, () => rm(path, { force: true }));
@@ -154,38 +132,15 @@ export function createFolderRawStore({ directory }: { directory: string }): RawS
     return removed;
   }
 
-  return withDescriptions({
-    ...{ put, get, stat, delete: deleteObject, list, abortStaleUploads },
-    check: () => checkStore({ put, get }),
-    readSpace: () => withFolderErrors(root, () => readDiskSpace(root)),
-    close: async () => {},
-  });
-}
-
-async function withFolderErrors<T>(subject: string, operation: () => Promise<T>): Promise<T> {
-  try {
-    return await operation();
-  } catch (error) {
-    throw toFolderError(error, subject);
+  readSpace(): Promise<StoreSpace> {
+    return withFolderErrors(this.#root, () => readDiskSpace(this.#root));
   }
-}
 
-/**
- * Writes a new file and syncs it before closing it. The caller opens it, not the stream, because a stream destroyed
- * while opening its file still creates it, after the caller has cleaned up.
- */
-async function writeDurably(handle: FileHandle, chunks: AsyncGenerator<Uint8Array>): Promise<void> {
-  try {
-    const { held, isWhole, chunks: all } = await peekChunks(chunks, MAX_WHOLE_BYTES + 1);
-    if (isWhole) {
-      await handle.writeFile(held);
-      await handle.sync();
-      return;
-    }
-    const stream = handle.createWriteStream({ flush: true, highWaterMark: WRITE_BUFFER_BYTES });
-    await pipeline(all, stream);
-  } finally {
-    await handle.close();
+  async close(): Promise<void> {}
+
+  #pathOf(key: string): string {
+    assertObjectKey(key);
+    return join(this.#root, key);
   }
 }
 

@@ -2,21 +2,27 @@ export { createRawStore } from './create-raw-store.ts';
 export { createFolderRawStore, readDiskSpace } from './folder-raw-store.ts';
 export { peekChunks } from './peek-chunks.ts';
 export {
+  annotationRecordKey,
+  crossingRecordKey,
   attachmentObjectKey,
+  billRecordKey,
   parseAttachmentObjectKey,
   parseRawObjectKey,
   parseRedactedObjectKey,
   parseStreamObjectKey,
+  parseTelemetryDay,
   parseWorkspaceRecordKey,
+  peopleRecordKey,
   type RawObjectKeyParts,
   rawObjectKey,
   redactedObjectKey,
   streamObjectKey,
+  telemetryPrefix,
+  telemetryRecordKey,
   workspacePrefix,
   workspaceRecordKey,
 } from './raw-object-key.ts';
 export {
-  type ByteRange,
   type ObjectDescription,
   type RawObjectInfo,
   type RawStore,
@@ -25,5 +31,3 @@ export {
   READINESS_OBJECT_KEY,
   type StoreSpace,
 } from './raw-store.ts';
-export type { S3ClientOptions, S3Credentials } from './s3-client.ts';
-export type { S3RawStoreOptions } from './s3-raw-store.ts';

@@ -19,7 +19,7 @@ const KEYS = ['A', 'B', 'C'].map((end) => `workspaces/one/transcripts/01JABCDEFG
 const [A = '', B = '', C = ''] = KEYS;
 const ELSEWHERE = 'workspaces/two/redacted/01JABCDEFGHJKMNPQRSTVWXYZ0/01JABCDEFGHJKMNPQRSTVWXYZ0.jsonl';
 /** Too long to be written in one piece. */
-const LONG = 'a long transcript '.repeat(20_000);
+const LONG = 'a long transcript '.repeat(150_000);
 
 /** The possible values of a key; undefined means absent. */
 type Allowed = Map<string, ReadonlySet<string | undefined>>;
@@ -136,6 +136,31 @@ test('an object and its description', async () => {
 
 test('concurrent puts that share their syncs', async () => {
   await Promise.all([put(A, 'a'), put(B, LONG), put(C, 'c'), put(ELSEWHERE, 'd')]);
+  await checkEveryCut();
+});
+
+test('a batch, the descriptions that it shares, and the deletion of one of its objects', async () => {
+  const batchId = '01JABCDEFGHJKMNPQRSTVWXYZ9';
+  const batch = [A, B, C].map((key) => key.replace('.jsonl', `-${batchId}.jsonl`));
+  const [first = '', second = '', third = ''] = batch;
+  const texts = ['a', LONG, 'c'];
+  for (const [index, key] of batch.entries()) allowed.set(key, new Set([undefined, texts[index]]));
+  await store.putAll(batch.map((key, index) => ({ key, body: bodyOf(texts[index] ?? '') })));
+  for (const [index, key] of batch.entries()) allowed.set(key, new Set([texts[index]]));
+  const shared = `workspaces/one/descriptions/${batchId}.jsonl`;
+  const lines = batch.map((key) => `${JSON.stringify([key, { path: key }])}\n`).join('');
+  await change(shared, lines, () => store.describeTogether(new Map(batch.map((key) => [key, { path: key }]))));
+  const describedFrom = cuts.length;
+  const own = (key: string) => [`${key}.about.json`, JSON.stringify({ path: key })] as const;
+  const deletion = () => change(shared, undefined, () => store.delete(first));
+  await Promise.all([change(first, undefined, () => change(...own(second), () => change(...own(third), deletion)))]);
+  for (const { survivors } of cuts.slice(describedFrom)) {
+    for (const key of [second, third]) {
+      const [name, text] = own(key);
+      const found = survivors.get(shared) ?? survivors.get(name);
+      expect([lines, text]).toContain(found?.toString());
+    }
+  }
   await checkEveryCut();
 });
 

@@ -26,10 +26,16 @@ export function assertKeyPrefix(prefix: string): void {
 
 const WORKSPACE_ID = '[A-Za-z0-9][A-Za-z0-9_-]{0,63}';
 const ULID = '[0-7][0-9A-HJKMNP-TV-Z]{25}';
+const DAY = '\\d{4}-\\d\\d-\\d\\d';
+const DAY_PATTERN = new RegExp(`^${DAY}$`);
+const TELEMETRY_KEY_PATTERN = new RegExp(`/telemetry/(${DAY})\\.ndjson$`);
 const WORKSPACE_ID_PATTERN = new RegExp(`^${WORKSPACE_ID}$`);
 const ULID_PATTERN = new RegExp(`^${ULID}$`);
-const KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/transcripts/(${ULID})\\.jsonl$`);
-const RECORD_KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/workspace\\.json$`);
+const KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/transcripts/(${ULID})(?:-(${ULID}))?\\.jsonl$`);
+const SHARED_DESCRIPTION_PATTERN = new RegExp(`^workspaces/${WORKSPACE_ID}/descriptions/${ULID}\\.jsonl$`);
+const RECORD_KEY_PATTERN = new RegExp(
+  `^workspaces/(${WORKSPACE_ID})/(?:workspace\\.json|(?:session-annotations|budget-crossings|people|bills|telemetry/${DAY})\\.ndjson)$`,
+);
 const STREAM_KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/streams/(${ULID})\\.jsonl$`);
 const ATTACHMENT_KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/attachments/(${ULID})$`);
 const REDACTED_KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/redacted/(${ULID})/${ULID}\\.jsonl$`);
@@ -41,11 +47,30 @@ export interface RawObjectKeyParts {
   transcriptId: string;
 }
 
-/** The key of a transcript's raw object. Throws RawStoreError `invalid-key` for malformed identifiers. */
-export function rawObjectKey({ workspaceId, transcriptId }: RawObjectKeyParts): string {
-  if (!ULID_PATTERN.test(transcriptId)) throw new RawStoreError('invalid-key', 'The transcript id is not a ULID');
-  return `${workspacePrefix(workspaceId)}transcripts/${transcriptId}.jsonl`;
+/**
+ * The key of a transcript's raw object. With a batch, a ULID, its description may be stored with the others of the
+ * batch. Throws RawStoreError `invalid-key` for malformed identifiers.
+ */
+export function rawObjectKey({
+  workspaceId,
+  transcriptId,
+  batchId,
+}: RawObjectKeyParts & { batchId?: string | undefined }): string {
+  if (![transcriptId, batchId ?? transcriptId].every((id) => ULID_PATTERN.test(id))) {
+    throw new RawStoreError('invalid-key', 'The id of the transcript or the batch is not a ULID');
+  }
+  const batch = batchId === undefined ? '' : `-${batchId}`;
+  return `${workspacePrefix(workspaceId)}transcripts/${transcriptId}${batch}.jsonl`;
 }
+
+/** The key of the descriptions that an object's batch shares; undefined if the key names no batch. */
+export function sharedDescriptionKey(key: string): string | undefined {
+  const [, workspaceId, , batchId] = KEY_PATTERN.exec(key) ?? [];
+  if (workspaceId === undefined || batchId === undefined) return undefined;
+  return `${workspacePrefix(workspaceId)}descriptions/${batchId}.jsonl`;
+}
+
+export const isSharedDescriptionKey = (key: string): boolean => SHARED_DESCRIPTION_PATTERN.test(key);
 
 /** The key of a live stream, stored as received; it is not a transcript. Throws RawStoreError `invalid-key`. */
 export function streamObjectKey({ workspaceId, streamId }: { workspaceId: string; streamId: string }): string {
@@ -79,6 +104,42 @@ export function workspaceRecordKey(workspaceId: string): string {
   return `${workspacePrefix(workspaceId)}workspace.json`;
 }
 
+/** The key of a workspace's annotations of sessions. Throws RawStoreError `invalid-key`. */
+export function annotationRecordKey(workspaceId: string): string {
+  return `${workspacePrefix(workspaceId)}session-annotations.ndjson`;
+}
+
+/** The key of what a workspace's budgets have warned of. Throws RawStoreError `invalid-key`. */
+export function crossingRecordKey(workspaceId: string): string {
+  return `${workspacePrefix(workspaceId)}budget-crossings.ndjson`;
+}
+
+/** The key of a workspace's people and teams. Throws RawStoreError `invalid-key`. */
+export function peopleRecordKey(workspaceId: string): string {
+  return `${workspacePrefix(workspaceId)}people.ndjson`;
+}
+
+/** The key of a workspace's imported bills. Throws RawStoreError `invalid-key`. */
+export function billRecordKey(workspaceId: string): string {
+  return `${workspacePrefix(workspaceId)}bills.ndjson`;
+}
+
+/** The key of the telemetry that a workspace received on a day in UTC, `2026-11-29`. Throws RawStoreError `invalid-key`. */
+export function telemetryRecordKey(workspaceId: string, day: string): string {
+  if (!DAY_PATTERN.test(day)) throw new RawStoreError('invalid-key', 'The day is not a date');
+  return `${telemetryPrefix(workspaceId)}${day}.ndjson`;
+}
+
+/** The prefix of a workspace's keys of telemetry. Throws RawStoreError `invalid-key`. */
+export function telemetryPrefix(workspaceId: string): string {
+  return `${workspacePrefix(workspaceId)}telemetry/`;
+}
+
+/** The day of a key that `telemetryRecordKey` built; undefined for another one. */
+export function parseTelemetryDay(key: string): string | undefined {
+  return TELEMETRY_KEY_PATTERN.exec(key)?.[1];
+}
+
 /** The prefix of a workspace's keys, and of no other's. Throws RawStoreError `invalid-key`. */
 export function workspacePrefix(workspaceId: string): string {
   if (!WORKSPACE_ID_PATTERN.test(workspaceId)) throw new RawStoreError('invalid-key', 'The workspace id is not safe');
@@ -91,7 +152,10 @@ export function parseRawObjectKey(key: string): RawObjectKeyParts | undefined {
   return workspaceId !== undefined && transcriptId !== undefined ? { workspaceId, transcriptId } : undefined;
 }
 
-/** The workspace whose record has this key; undefined for a key that `workspaceRecordKey` did not build. */
+/**
+ * The workspace whose record, annotations, crossings, people, bills or telemetry have this key; undefined for a key that
+ * none of the functions `…RecordKey` built.
+ */
 export function parseWorkspaceRecordKey(key: string): string | undefined {
   return RECORD_KEY_PATTERN.exec(key)?.[1];
 }

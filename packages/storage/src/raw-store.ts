@@ -8,7 +8,7 @@ export interface RawObjectInfo {
 }
 
 export interface ListedObject extends RawObjectInfo {
-  /** False if there is no description beside the object. An unreadable one counts. */
+  /** False if the object has no description, neither beside it nor with its batch's. An unreadable one counts. */
   isDescribed: boolean;
 }
 
@@ -23,6 +23,13 @@ export interface ByteRange {
 
 /** Facts that an object's bytes do not contain, parsed from JSON. */
 export type ObjectDescription = Readonly<Record<string, unknown>>;
+
+/** An object to be put with others. */
+export interface NewObject {
+  key: string;
+  body: AsyncIterable<Uint8Array>;
+  signal?: AbortSignal | undefined;
+}
 
 /** Space of a disk. */
 export interface StoreSpace {
@@ -54,6 +61,11 @@ export interface RawStore {
     options?: { signal?: AbortSignal | undefined },
   ): Promise<{ sizeBytes: number }>;
   /**
+   * Stores several objects like `put`, with fewer syncs. Resolves to their outcomes, in order, once all that succeeded
+   * are durable; never rejects.
+   */
+  putAll(objects: readonly NewObject[]): Promise<PromiseSettledResult<{ sizeBytes: number }>[]>;
+  /**
    * Rejects with `not-found`, `invalid-range` and the like before there is a stream. A later failure, or an end before
    * the last byte, is a RawStoreError on the stream; an abort is an AbortError on it. The stream holds a file or a
    * connection until it has ended or is destroyed.
@@ -65,10 +77,18 @@ export interface RawStore {
    * are deleted with the object, and are not listed. Rejects with `too-large` beyond 1 MiB.
    */
   describe(key: string, description: object): Promise<void>;
+  /**
+   * Describes objects of the same batch, by key, with one put, and resolves once all descriptions are durable. It may
+   * be called once for a batch. `describe` replaces a single one later. Rejects with `invalid-key` if the keys do not
+   * name one batch, and with `too-large` like `describe`.
+   */
+  describeTogether(descriptions: ReadonlyMap<string, object>): Promise<void>;
   /** Undefined if the object has no description, or something else has its name. */
   readDescription(key: string): Promise<ObjectDescription | undefined>;
   /** Deletes the object if it is there, with its description. */
   delete(key: string): Promise<void>;
+  /** Deletes all objects whose key starts with `prefix`, with their descriptions. */
+  deleteAll(prefix: string): Promise<void>;
   /** The objects whose key starts with `prefix` (`''` for all), in no particular order, loaded page by page. */
   list(prefix: string): AsyncIterable<ListedObject>;
   /**
@@ -146,15 +166,15 @@ const CHECK_BYTES = 64 * 1024;
  * Implements RawStore's `check`. The bytes are always the same, so concurrent checks by several processes do not
  * conflict.
  */
-export async function checkStore({ put, get }: Pick<RawStore, 'put' | 'get'>): Promise<void> {
+export async function checkStore(store: Pick<RawStore, 'put' | 'get'>): Promise<void> {
   const bytes = Buffer.alloc(CHECK_BYTES, 'recount checks that the store can be written to and read.\n');
-  await put(
+  await store.put(
     READINESS_OBJECT_KEY,
     (async function* () {
       yield bytes;
     })(),
   );
-  const stored = await buffer(await get(READINESS_OBJECT_KEY));
+  const stored = await buffer(await store.get(READINESS_OBJECT_KEY));
   if (!stored.equals(bytes))
     throw new RawStoreError('unavailable', `Other bytes at ${READINESS_OBJECT_KEY} than were put`);
 }

@@ -4,7 +4,7 @@ const DEFAULT_MAX_ATTEMPTS = 4;
 const DEFAULT_REQUEST_TIMEOUT_MS = 60_000;
 const CONNECTION_TIMEOUT_MS = 10_000;
 
-export interface S3Credentials {
+interface S3Credentials {
   accessKeyId: string;
   secretAccessKey: string;
   sessionToken?: string | undefined;

@@ -14,7 +14,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { createCheckedDownload } from './checked-download.ts';
-import { withDescriptions } from './described-objects.ts';
+import { type UndescribedStore, withDescriptions } from './described-objects.ts';
 import {
   assertKeyPrefix,
   assertObjectKey,
@@ -26,54 +26,15 @@ import {
 import {
   assertByteRange,
   type ByteRange,
-  checkStore,
+  type NewObject,
   type RawObjectInfo,
   type RawStore,
   RawStoreError,
-  type RawStoreErrorCode,
 } from './raw-store.ts';
 import { createS3Client, type S3ClientOptions } from './s3-client.ts';
+import { isS3Error, toS3Error, withS3Errors } from './s3-errors.ts';
+import { settleWithLimit } from './settle-with-limit.ts';
 import { writeBody } from './write-body.ts';
-
-/** S3's error codes, and those that MinIO and Ceph add. HEAD answers have no body, hence `NotFound`. */
-const CODES_BY_NAME: Readonly<Record<string, RawStoreErrorCode>> = {
-  NoSuchKey: 'not-found',
-  NotFound: 'not-found',
-  NoSuchBucket: 'store-missing',
-  PermanentRedirect: 'store-missing',
-  InvalidRange: 'invalid-range',
-  CredentialsProviderError: 'denied',
-  ExpiredToken: 'denied',
-  InvalidToken: 'denied',
-  QuotaExceeded: 'out-of-space',
-  XMinioStorageFull: 'out-of-space',
-};
-
-const CODES_BY_STATUS: Readonly<Record<number, RawStoreErrorCode>> = {
-  401: 'denied',
-  403: 'denied',
-  416: 'invalid-range',
-  507: 'out-of-space',
-};
-
-const isS3Error = (error: unknown, name: string): boolean => error instanceof Error && error.name === name;
-
-/** Unknown errors become `unavailable`. A RawStoreError stays as it is. */
-function toS3Error(error: unknown, subject: string): RawStoreError {
-  if (error instanceof RawStoreError) return error;
-  const name = error instanceof Error ? error.name : 'failed';
-  const status = httpStatusOf(error);
-  const code = CODES_BY_NAME[name] ?? (status === undefined ? undefined : CODES_BY_STATUS[status]) ?? 'unavailable';
-  const detail = status === undefined ? name : `${name}, HTTP ${status}`;
-  return new RawStoreError(code, `S3: ${detail} at ${subject}`, { cause: error });
-}
-
-function httpStatusOf(error: unknown): number | undefined {
-  if (!(error instanceof Error && '$metadata' in error)) return undefined;
-  const metadata = error.$metadata;
-  if (typeof metadata !== 'object' || metadata === null || !('httpStatusCode' in metadata)) return undefined;
-  return typeof metadata.httpStatusCode === 'number' ? metadata.httpStatusCode : undefined;
-}
 
 /**
  * The bucket's unfinished multipart uploads under the key prefix, page by page, because the SDK has no paginator for
@@ -103,6 +64,8 @@ async function* listMultipartUploads(
  */
 const PART_BYTES = 5 * 1024 * 1024;
 const PARTS_IN_FLIGHT = 3;
+/** Objects that `putAll` puts at a time. */
+const OBJECTS_IN_FLIGHT = 16;
 const READ_AHEAD_BYTES = 64 * 1024;
 const CONTENT_TYPE = 'application/x-ndjson';
 
@@ -115,47 +78,56 @@ export interface S3RawStoreOptions extends S3ClientOptions {
 }
 
 /** Raw objects in a bucket of S3 or a compatible server. Throws `invalid-key` for an unsafe prefix. */
-export function createS3RawStore(options: S3RawStoreOptions): RawStore {
-  const client = createS3Client(options);
-  const Bucket = options.bucket;
-  const keyPrefix = options.prefix ? `${options.prefix}/` : '';
-  assertKeyPrefix(keyPrefix);
+export const createS3RawStore = (options: S3RawStoreOptions): RawStore => withDescriptions(new S3Objects(options));
 
-  const objectAt = (key: string): { Bucket: string; Key: string } => {
-    assertObjectKey(key);
-    return { Bucket, Key: keyPrefix + key };
-  };
+class S3Objects implements UndescribedStore {
+  readonly #client: S3Client;
+  readonly #bucket: string;
+  readonly #keyPrefix: string;
+  readonly #serverSideEncryption: S3RawStoreOptions['serverSideEncryption'];
 
-  async function put(
+  constructor(options: S3RawStoreOptions) {
+    this.#client = createS3Client(options);
+    this.#bucket = options.bucket;
+    this.#keyPrefix = options.prefix ? `${options.prefix}/` : '';
+    this.#serverSideEncryption = options.serverSideEncryption;
+    assertKeyPrefix(this.#keyPrefix);
+  }
+
+  async put(
     key: string,
     body: AsyncIterable<Uint8Array>,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<{ sizeBytes: number }> {
-    const object = objectAt(key);
+    const object = this.#at(key);
     const sizeBytes = await writeBody(body, signal, (chunks, bytesRead) =>
       withS3Errors(key, signal, async () => {
-        await upload(client, options.serverSideEncryption, object, chunks).catch(async (error: unknown) => {
+        await upload(this.#client, this.#serverSideEncryption, object, chunks).catch(async (error: unknown) => {
           // The answer to an earlier, successful attempt was lost. The SDK's retry then finds no such upload.
-          const isComplete = isS3Error(error, 'NoSuchUpload') && (await stat(key))?.sizeBytes === bytesRead();
+          const isComplete = isS3Error(error, 'NoSuchUpload') && (await this.stat(key))?.sizeBytes === bytesRead();
           if (!isComplete) throw error;
         });
         if (!signal?.aborted) return;
-        await deleteObject(key);
+        await this.delete(key);
         throw signal.reason;
       }),
     );
     return { sizeBytes };
   }
 
-  async function get(
+  putAll(objects: readonly NewObject[]): Promise<PromiseSettledResult<{ sizeBytes: number }>[]> {
+    return settleWithLimit(objects, OBJECTS_IN_FLIGHT, ({ key, body, signal }) => this.put(key, body, { signal }));
+  }
+
+  async get(
     key: string,
     { range, signal }: { range?: ByteRange | undefined; signal?: AbortSignal | undefined } = {},
   ): Promise<Readable> {
-    const object = objectAt(key);
+    const object = this.#at(key);
     if (range) assertByteRange(range);
     signal?.throwIfAborted();
     const output = await withS3Errors(key, signal, () =>
-      client.send(new GetObjectCommand({ ...object, ...(range && { Range: toRangeHeader(range) }) }), {
+      this.#client.send(new GetObjectCommand({ ...object, ...(range && { Range: toRangeHeader(range) }) }), {
         ...(signal && { abortSignal: signal }),
       }),
     );
@@ -166,10 +138,10 @@ export function createS3RawStore(options: S3RawStoreOptions): RawStore {
     });
   }
 
-  async function stat(key: string): Promise<RawObjectInfo | undefined> {
-    const object = objectAt(key);
+  async stat(key: string): Promise<RawObjectInfo | undefined> {
+    const object = this.#at(key);
     try {
-      const output = await client.send(new HeadObjectCommand(object));
+      const output = await this.#client.send(new HeadObjectCommand(object));
       return toRawObjectInfo(key, output.ContentLength, output.LastModified);
     } catch (error) {
       const failure = toS3Error(error, key);
@@ -178,73 +150,67 @@ export function createS3RawStore(options: S3RawStoreOptions): RawStore {
     }
   }
 
-  async function deleteObject(key: string): Promise<void> {
-    const object = objectAt(key);
+  async delete(key: string): Promise<void> {
+    const object = this.#at(key);
     try {
-      await client.send(new DeleteObjectCommand(object));
+      await this.#client.send(new DeleteObjectCommand(object));
     } catch (error) {
       const failure = toS3Error(error, key);
       if (failure.code !== 'not-found') throw failure;
     }
   }
 
-  async function* list(prefix: string): AsyncGenerator<RawObjectInfo> {
+  async *list(prefix: string): AsyncGenerator<RawObjectInfo> {
     assertKeyPrefix(prefix);
+    const where = { Bucket: this.#bucket, Prefix: this.#keyPrefix + prefix };
     try {
-      for await (const page of paginateListObjectsV2({ client }, { Bucket, Prefix: keyPrefix + prefix })) {
+      for await (const page of paginateListObjectsV2({ client: this.#client }, where)) {
         for (const object of page.Contents ?? []) {
-          const key = object.Key?.slice(keyPrefix.length) ?? '';
+          const key = object.Key?.slice(this.#keyPrefix.length) ?? '';
           if (isObjectKey(key)) yield toRawObjectInfo(key, object.Size, object.LastModified);
         }
       }
     } catch (error) {
-      throw toS3Error(error, `bucket ${Bucket}`);
+      throw toS3Error(error, `bucket ${this.#bucket}`);
     }
   }
 
-  async function abortStaleUploads(olderThanMs: number): Promise<number> {
+  async abortStaleUploads(olderThanMs: number): Promise<number> {
     let aborted = 0;
-    await withS3Errors(`bucket ${Bucket}`, undefined, async () => {
-      for await (const { Key, UploadId, Initiated } of listMultipartUploads(client, Bucket, keyPrefix)) {
+    await withS3Errors(`bucket ${this.#bucket}`, undefined, async () => {
+      const uploads = listMultipartUploads(this.#client, this.#bucket, this.#keyPrefix);
+      for await (const { Key, UploadId, Initiated } of uploads) {
         // Other programs may have uploads in the bucket.
-        const isOurs = Key !== undefined && isTranscriptKey(Key.slice(keyPrefix.length));
+        const isOurs = Key !== undefined && isTranscriptKey(Key.slice(this.#keyPrefix.length));
         if (!isOurs || Initiated === undefined || Date.now() - Initiated.getTime() < olderThanMs) continue;
-        aborted += await abortUpload({ Bucket, Key, UploadId });
+        aborted += await abortUpload(this.#client, { Bucket: this.#bucket, Key, UploadId });
       }
     });
     return aborted;
   }
 
-  /** The number aborted: 0 if the upload has ended since then. */
-  async function abortUpload(multipartUpload: AbortMultipartUploadCommandInput): Promise<number> {
-    try {
-      await client.send(new AbortMultipartUploadCommand(multipartUpload));
-      return 1;
-    } catch (error) {
-      if (isS3Error(error, 'NoSuchUpload')) return 0;
-      throw error;
-    }
+  async readSpace(): Promise<undefined> {
+    return undefined;
   }
 
-  return withDescriptions({
-    ...{ put, get, stat, delete: deleteObject, list, abortStaleUploads },
-    check: () => checkStore({ put, get }),
-    readSpace: async () => undefined,
-    close: async () => client.destroy(),
-  });
+  async close(): Promise<void> {
+    this.#client.destroy();
+  }
+
+  #at(key: string): { Bucket: string; Key: string } {
+    assertObjectKey(key);
+    return { Bucket: this.#bucket, Key: this.#keyPrefix + key };
+  }
 }
 
-/** Rethrows the signal's reason after an abort, and anything else as a RawStoreError. */
-async function withS3Errors<T>(
-  subject: string,
-  signal: AbortSignal | undefined,
-  operation: () => Promise<T>,
-): Promise<T> {
+/** The number aborted: 0 if the upload has ended since then. */
+async function abortUpload(client: S3Client, multipartUpload: AbortMultipartUploadCommandInput): Promise<number> {
   try {
-    return await operation();
+    await client.send(new AbortMultipartUploadCommand(multipartUpload));
+    return 1;
   } catch (error) {
-    signal?.throwIfAborted();
-    throw toS3Error(error, subject);
+    if (isS3Error(error, 'NoSuchUpload')) return 0;
+    throw error;
   }
 }
 

@@ -202,6 +202,10 @@ export class DirectFileScan {
   readonly #columns: UsageColumnsWriter;
   #scanner: DirectUsageScanner | undefined;
   #found: FoundTranscript | undefined;
+  #format = '';
+  /** The beginning, while more of it could change whose session it is. */
+  #head: Buffer[] = [];
+  #headBytes = 0;
 
   constructor(file: FoundFile, columns: UsageColumnsWriter) {
     this.#file = file;
@@ -210,22 +214,38 @@ export class DirectFileScan {
 
   /** Takes in whole lines, which may be reused afterwards; false if it refuses the file. `isWhole` says if they are all. */
   push(lines: Buffer, isWhole: boolean): boolean {
-    if (this.#found === undefined) {
-      for (const size of HEAD_SIZES) {
-        const end = lines.lastIndexOf(LINE_FEED, size) + 1;
-        const isAll = isWhole && (end === lines.length || size > lines.length);
-        const head = isAll ? lines : lines.subarray(0, end);
-        this.#found ??= head.length === 0 ? undefined : identify(this.#file, head, isAll)?.found;
-      }
-      this.#scanner = createDirectUsageScanner(this.#found?.format ?? '');
+    if (this.#scanner === undefined) this.#begin(lines, isWhole);
+    if (this.#found === undefined && this.#headBytes < IDENTIFY_HEAD_BYTES) {
+      const part = Buffer.copyBytesFrom(lines, 0, IDENTIFY_HEAD_BYTES - this.#headBytes);
+      this.#head.push(part);
+      this.#headBytes += part.length;
     }
     return this.#scanner?.push(lines) === true;
   }
 
-  /** Undefined for an empty file. */
+  #begin(lines: Buffer, isWhole: boolean): void {
+    for (const size of HEAD_SIZES) {
+      const end = lines.lastIndexOf(LINE_FEED, size) + 1;
+      const isAll = isWhole && (end === lines.length || size > lines.length);
+      const head = isAll ? lines : lines.subarray(0, end);
+      if (head.length === 0 || this.#found !== undefined) continue;
+      this.#found = identify(this.#file, head, isAll)?.found;
+      // Enough for the first lines to decide the format, which no later one changes.
+      if (this.#found === undefined && size === FIRST_HEAD_BYTES)
+        this.#format = identifyTranscript({ path: this.#file.path, head }).format ?? '';
+    }
+    this.#format = this.#found?.format ?? this.#format;
+    this.#scanner = createDirectUsageScanner(this.#format);
+  }
+
+  /** Undefined for an empty file, and for one that needs a `FileScan` after all. */
   finish(): FoundTranscript | undefined {
-    if (this.#found === undefined || this.#scanner === undefined) return undefined;
-    const { responses, ...scan } = this.#scanner.finish();
+    if (this.#scanner === undefined) return undefined;
+    this.#found ??= identify(this.#file, Buffer.concat(this.#head), true)?.found;
+    if (this.#found?.format !== this.#format) return undefined;
+    const scanned = this.#scanner.finish();
+    if (scanned === undefined) return undefined;
+    const { responses, ...scan } = scanned;
     for (const response of responses) this.#columns.add(response, response.timestampMs ?? Number.NaN);
     return addScan(this.#found, scan);
   }

@@ -2,9 +2,9 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import type { FoundFile, ScannedFile } from './file-scan.ts';
-import { isSettled } from './settled.ts';
 import type { ScanResult } from './scan-files.ts';
-import { createUsageColumns, type UsageColumns } from './usage-columns.ts';
+import { isSettled } from './settled.ts';
+import { type UsageColumns, UsageColumnsWriter } from './usage-columns.ts';
 
 /**
  * Increase it when remembered results would be different today, because of their form, a reader, or a rule of counting.
@@ -31,7 +31,7 @@ export function recallUsage<File extends FoundFile>(
 ): { known: ScanResult; missing: File[] } {
   const wanted = new Map(files.map((file) => [file.path, file]));
   const known: ScannedFile[] = [];
-  const columns = createUsageColumns();
+  const columns = new UsageColumnsWriter();
   for (const name of listShards(directory)) {
     const shard = readShard(join(directory, name));
     let from = 0;
@@ -65,7 +65,7 @@ export function rememberUsage(
   startedAtMs: number,
 ): void {
   const names = new Set(changed.map(toShardName));
-  const shards = new Map<string, { files: ScannedFile[]; columns: ReturnType<typeof createUsageColumns> }>();
+  const shards = new Map<string, { files: ScannedFile[]; columns: UsageColumnsWriter }>();
   let from = 0;
   for (const file of files) {
     const name = toShardName(file);
@@ -75,7 +75,7 @@ export function rememberUsage(
       file.status !== 'failed' &&
       (file.version !== undefined || isSettled(file.modifiedAtMs, startedAtMs))
     ) {
-      const shard = shards.get(name) ?? { files: [], columns: createUsageColumns() };
+      const shard = shards.get(name) ?? { files: [], columns: new UsageColumnsWriter() };
       shards.set(name, shard);
       shard.files.push(file);
       shard.columns.addRange(columns, from, to);

@@ -1,6 +1,6 @@
 import { closeSync, createReadStream, fstatSync, openSync, readSync } from 'node:fs';
 import { DirectFileScan, FileScan, type FoundFile, type ScannedFile, type StoredFile } from './file-scan.ts';
-import { createUsageColumns, type UsageColumns } from './usage-columns.ts';
+import { type UsageColumns, UsageColumnsWriter } from './usage-columns.ts';
 
 export interface ScanResult {
   files: ScannedFile[];
@@ -11,23 +11,29 @@ const READ_BYTES = 1024 * 1024;
 /** Files with longer lines are not read directly. */
 const MAX_DIRECT_LINE_BYTES = 8 * 1024 * 1024;
 const LINE_FEED = 0x0a;
+
+/** Shared by all files. It grows where a line is longer. */
+interface ReadMemory {
+  buffer: Buffer;
+}
+
 type Compression = 'gzip' | 'zstd';
 const COMPRESSIONS: Readonly<Record<string, Compression>> = { gz: 'gzip', zst: 'zstd' };
 
 /** Scans the files whose indexes `next` returns, until it returns one beyond the last. */
 export async function scanFiles(files: readonly FoundFile[], next: () => number): Promise<ScanResult> {
-  const columns = createUsageColumns();
+  const columns = new UsageColumnsWriter();
   const scanned: ScannedFile[] = [];
-  const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+  const memory: ReadMemory = { buffer: Buffer.allocUnsafeSlow(READ_BYTES) };
   for (let file = files[next()]; file !== undefined; file = files[next()]) {
     const before = columns.count;
     const { path } = file;
     const compression = COMPRESSIONS[path.slice(path.lastIndexOf('.') + 1)];
     const direct = new DirectFileScan(file, columns);
     const isDirect =
-      compression === undefined && readLines(path, buffer, (lines, isWhole) => direct.push(lines, isWhole));
+      compression === undefined && readLines(path, memory, (lines, isWhole) => direct.push(lines, isWhole));
     let found = isDirect ? direct.finish() : undefined;
-    found ??= await readFile(path, compression, buffer, new FileScan(file, columns));
+    found ??= await readFile(path, compression, memory.buffer, new FileScan(file, columns));
     scanned.push({ ...found, responseCount: columns.count - before });
   }
   return { files: scanned, columns: columns.toColumns() };
@@ -45,7 +51,7 @@ async function readFile(path: string, compression: Compression | undefined, buff
 
 /** Scans sessions of databases, one after another. */
 export async function scanStored(stored: readonly StoredFile[]): Promise<ScanResult> {
-  const columns = createUsageColumns();
+  const columns = new UsageColumnsWriter();
   const scanned: ScannedFile[] = [];
   for (const { open, ...file } of stored) {
     const before = columns.count;
@@ -97,17 +103,20 @@ function readWhole(path: string, buffer: Buffer, push: (chunk: Buffer) => boolea
  * Reads the file as it was when opened, and passes on whole lines, and a last one without an end. False if it could not
  * be read, or not to its end.
  */
-function readLines(path: string, whole: Buffer, push: (lines: Buffer, isWhole: boolean) => boolean): boolean {
+function readLines(path: string, memory: ReadMemory, push: (lines: Buffer, isWhole: boolean) => boolean): boolean {
   let descriptor: number | undefined;
   try {
     descriptor = openSync(path, 'r');
-    let buffer = whole;
+    let { buffer } = memory;
     let held = 0;
     let isFirst = true;
     for (let left = fstatSync(descriptor).size; left > 0; ) {
       if (held === buffer.length) {
         if (held >= MAX_DIRECT_LINE_BYTES) return false;
-        buffer = Buffer.concat([buffer], 2 * held);
+        const larger = Buffer.allocUnsafeSlow(2 * held);
+        buffer.copy(larger, 0, 0, held);
+        buffer = larger;
+        memory.buffer = larger;
       }
       const readBytes = readSync(descriptor, buffer, held, Math.min(buffer.length - held, left), null);
       if (readBytes === 0) break;
@@ -116,7 +125,7 @@ function readLines(path: string, whole: Buffer, push: (lines: Buffer, isWhole: b
       const end = left === 0 ? filled : buffer.lastIndexOf(LINE_FEED, filled - 1) + 1;
       if (end > 0 && !push(buffer.subarray(0, end), isFirst && left === 0)) return false;
       isFirst &&= end === 0;
-      buffer.copyWithin(0, end, filled);
+      if (end < filled) buffer.copyWithin(0, end, filled);
       held = filled - end;
     }
     // The file has become shorter.

@@ -5,8 +5,8 @@ import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { createLocalClock } from '@recount/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { settleLedger } from './local-ledger.ts';
 import type { FoundFile, StoredFile } from './file-scan.ts';
+import { settleLedger } from './local-ledger.ts';
 import { scanHistory } from './scan-history.ts';
 import { listBlocks } from './usage-blocks.ts';
 import { reportUsage, type UsageFilter, type UsageKey } from './usage-report.ts';
@@ -185,8 +185,8 @@ describe('scanHistory and settleLedger', () => {
     const midnightMs = Date.parse('2026-03-03T00:00:00.000Z');
     expect((await report([], { fromMs: midnightMs })).totals).toEqual([1, 1, 0]);
     expect((await report([], { toMs: midnightMs })).totals).toEqual([1, 7, 0]);
-    expect((await report([], { model: 'claude-opus-4-5' })).totals).toEqual([1, 1, 0]);
-    expect((await report([], { project: '/home/ada/two' })).totals).toEqual([0, 0, 0]);
+    expect((await report([], { model: ['claude-opus-4-5'] })).totals).toEqual([1, 1, 0]);
+    expect((await report([], { project: ['/home/ada/two'] })).totals).toEqual([0, 0, 0]);
   });
 
   it('begins a block of five hours with the first response after the previous one', async () => {
@@ -209,7 +209,7 @@ describe('scanHistory and settleLedger', () => {
       { ...ONE, id: '3', time: '2026-03-02T14:10:00.000Z', model: 'claude-opus-4-5' },
     ]);
     const { ledger } = await report([]);
-    const blocks = listBlocks(ledger, { model: 'claude-opus-4-5' });
+    const blocks = listBlocks(ledger, { model: ['claude-opus-4-5'] });
     expect(blocks.map(({ block }) => [block.start, block.responses])).toEqual([
       ['2026-03-02T09:00:00.000Z', 1],
       ['2026-03-02T14:00:00.000Z', 1],
@@ -225,7 +225,7 @@ describe('scanHistory and settleLedger', () => {
     await save('one.jsonl', [{ ...ONE, output: 8 }]);
     await utimes(join(directory, 'one.jsonl'), ...TIMES);
     expect((await report([])).totals).toEqual([2, 12, 0]);
-    // Of the same size, but written later in the same month; then of another size, but with the same time.
+    // The same size, but written later in the same month; then another size, with the same time.
     const later = TIMES.map((seconds) => seconds + 1) as [number, number];
     await utimes(join(directory, 'one.jsonl'), ...later);
     expect((await report([])).totals).toEqual([2, 13, 0]);
@@ -343,6 +343,20 @@ describe('scanHistory and settleLedger', () => {
     if (file === undefined) throw new Error('no file');
     expect((await scan(file))?.status).toBe('unknown');
     expect(await scan({ ...file, isInPlace: true })).toMatchObject({ status: 'failed' });
+  });
+
+  it('finds the session of a transcript that names it only after megabytes', async () => {
+    const long = { type: 'summary', summary: 'Herons. '.repeat(200_000) };
+    const summaries = Array.from({ length: 30_000 }, () => ({ type: 'summary', summary: 'About herons, and where' }));
+    const beginning = [long, ...summaries].map((line) => `${JSON.stringify(line)}\n`).join('');
+    const content = beginning + toText([ONE, { ...ONE, id: '2' }]);
+    await writeFile(join(directory, 'talk.jsonl'), content);
+    const plain = await report(['session', 'project']);
+    expect(plain).toMatchObject({ totals: [2, 14, 0], rows: [['one', '/home/ada/one', 2, 14, 0]] });
+    // Compressed files are read by the format's reader.
+    await rm(join(directory, 'talk.jsonl'));
+    await writeFile(join(directory, 'talk.jsonl.gz'), gzipSync(content));
+    expect((await report(['session', 'project'])).rows).toEqual(plain.rows);
   });
 
   it('reports what it cannot read, and continues', async () => {

@@ -4,7 +4,7 @@ import { addResponse, createSums, type GroupSums } from './usage-figures.ts';
 import { passesFilter, type UsageFilter } from './usage-report.ts';
 
 const HOUR_MS = 60 * 60_000;
-export const BLOCK_MS = 5 * HOUR_MS;
+const BLOCK_MS = 5 * HOUR_MS;
 
 /** Five hours of usage, the window of the vendors' limits. */
 export interface UsageBlock extends UsageFigures {

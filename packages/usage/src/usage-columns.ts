@@ -41,22 +41,10 @@ export interface UsageColumns {
   flags: Uint8Array;
 }
 
-export interface UsageColumnsWriter {
-  readonly count: number;
-  /** The time is in milliseconds since 1970, NaN without one. */
-  add(response: ScannedResponse, timeMs: number): void;
-  /** Adds copies from other columns, from index `from` up to, not including, `to`. */
-  addRange(columns: UsageColumns, from: number, to: number): void;
-  toColumns(): UsageColumns;
-}
-
 const INITIAL_CAPACITY = 1024;
 
-export function createUsageColumns(): UsageColumnsWriter {
-  return new GrowingUsageColumns();
-}
-
-class GrowingUsageColumns implements UsageColumnsWriter {
+/** Responses by column, which grow as they are added. */
+export class UsageColumnsWriter {
   #capacity = 0;
   #columns: UsageColumns;
   #count = 0;
@@ -70,6 +58,7 @@ class GrowingUsageColumns implements UsageColumnsWriter {
     return this.#count;
   }
 
+  /** The time is in milliseconds since 1970, NaN without one. */
   add(response: ScannedResponse, timeMs: number): void {
     this.#reserve(this.#count + 1);
     this.#columns.keys.push(response.response_key);
@@ -89,6 +78,7 @@ class GrowingUsageColumns implements UsageColumnsWriter {
     this.#count++;
   }
 
+  /** Adds copies from other columns, from index `from` up to, not including, `to`. */
   addRange(other: UsageColumns, from: number, to: number): void {
     this.#reserve(this.#count + to - from);
     for (let index = from; index < to; index++) this.#columns.keys.push(other.keys[index] ?? '');

@@ -4,17 +4,7 @@ import type { LedgerRow, LocalLedger, SharedCopy } from './local-ledger.ts';
 import { createPeriodNames, type TimeKey } from './period-names.ts';
 import { addResponse, createSums, type GroupSums, toUnits } from './usage-figures.ts';
 
-export const USAGE_KEYS = [
-  'hour',
-  'day',
-  'week',
-  'month',
-  'agent',
-  'project',
-  'git_branch',
-  'model',
-  'session',
-] as const;
+const USAGE_KEYS = ['hour', 'day', 'week', 'month', 'agent', 'project', 'git_branch', 'model', 'session'] as const;
 export type UsageKey = (typeof USAGE_KEYS)[number];
 const TIME_KEYS = new Set<string>(['hour', 'day', 'week', 'month']);
 
@@ -24,9 +14,10 @@ export interface UsageFilter {
   fromMs?: number | undefined;
   /** Exclusive. */
   toMs?: number | undefined;
-  agent?: string | undefined;
-  project?: string | undefined;
-  model?: string | undefined;
+  /** Full names; any of them may match. */
+  agent?: readonly string[] | undefined;
+  project?: readonly string[] | undefined;
+  model?: readonly string[] | undefined;
   session?: string | undefined;
 }
 
@@ -192,9 +183,9 @@ export function passesFilter(row: SharedCopy, { fromMs, toMs, agent, project, mo
   const { timestampMs } = row;
   if (fromMs !== undefined && (timestampMs === null || timestampMs < fromMs)) return false;
   if (toMs !== undefined && (timestampMs === null || timestampMs >= toMs)) return false;
-  if (agent !== undefined && row.agent !== agent) return false;
-  if (project !== undefined && row.project !== project) return false;
-  if (model !== undefined && row.model !== model) return false;
+  if (agent?.includes(row.agent) === false) return false;
+  if (project !== undefined && (row.project === null || !project.includes(row.project))) return false;
+  if (model !== undefined && (row.model === null || !model.includes(row.model))) return false;
   return session === undefined || row.sessionId === session;
 }
 
@@ -226,7 +217,7 @@ function compareTimes(
   for (const [index, key] of keys.entries()) {
     if (!TIME_KEYS.has(key)) continue;
     const [value, otherValue] = [one[index] ?? '~', other[index] ?? '~'];
-    // Of two hours with one name, the one with the larger offset is the earlier.
+    // Two hours have one name when clocks are set back; the one with the larger offset is the earlier.
     const momentsApart = key === 'hour' ? Date.parse(value) - Date.parse(otherValue) : 0;
     if (momentsApart) return momentsApart;
     if (value !== otherValue) return value < otherValue ? -1 : 1;

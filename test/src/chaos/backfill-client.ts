@@ -11,7 +11,9 @@ export interface BackfillClient {
 
 const PAUSE_MS = 1000;
 
-/** Runs `recount backfill` repeatedly. What one run did not deliver, the next one does. */
+/**
+ * Runs `recount backfill` repeatedly, in turn without and with a server. What one run did not deliver, the next one does.
+ */
 export function startBackfillClient(path: string, environment: Record<string, string>): BackfillClient {
   let runs = 0;
   let pid: number | undefined;
@@ -20,7 +22,8 @@ export function startBackfillClient(path: string, environment: Record<string, st
   const runAlways = async (): Promise<void> => {
     while (!isFinishing) {
       runs += 1;
-      await runRecount(['backfill', '--no-wait', path], environment, (started) => {
+      const way = runs % 2 === 1 ? ['--direct'] : [];
+      await runRecount(['backfill', '--no-wait', ...way, path], environment, (started) => {
         pid = started;
       });
       pid = undefined;

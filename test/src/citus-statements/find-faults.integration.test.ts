@@ -65,6 +65,11 @@ it.each([
      WHERE workspace_id = $1 RETURNING session_id`,
     'returns columns of an INSERT with a query',
   ],
+  [
+    `WITH a AS (DELETE FROM recount.usage_rollup WHERE workspace_id = $1),
+       b AS (DELETE FROM recount.message_rollup WHERE workspace_id = $2 AND false) SELECT`,
+    'changes no row of message_rollup in a part of a WITH',
+  ],
   ['SELECT nothing FROM recount.sessions', 'cannot be planned'],
 ])('reports %s', async (text, fault) => {
   if (canPlan) expect(await find(text)).toContainEqual(expect.stringContaining(fault));

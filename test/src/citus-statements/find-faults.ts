@@ -9,6 +9,7 @@ interface PlanNode {
   'Index Cond'?: string;
   'Recheck Cond'?: string;
   Filter?: string;
+  'One-Time Filter'?: string;
   Plans?: PlanNode[];
 }
 
@@ -91,6 +92,19 @@ function listDependencies(root: PlanNode, distributedTables: ReadonlySet<string>
   return found;
 }
 
+/** Citus sends such a part to a node with the name of the table, which the node then takes for all of its shards. */
+function listEmptyChanges(root: PlanNode, distributedTables: ReadonlySet<string>): string[] {
+  return listNodes(root)
+    .filter(
+      (node) =>
+        node['Node Type'] === 'ModifyTable' &&
+        node['Subplan Name'] !== undefined &&
+        distributedTables.has(node['Relation Name'] ?? '') &&
+        node.Plans?.some((part) => part['One-Time Filter'] === 'false'),
+    )
+    .map((node) => `changes no row of ${node['Relation Name']} in a part of a WITH: leave the part out`);
+}
+
 export interface FaultOptions {
   distributedTables: ReadonlySet<string>;
   /** True if the statement may query all nodes. */
@@ -139,6 +153,7 @@ export async function findFaults(client: Client, statement: string, options: Fau
     ...(changesDistributed && RETURNS_FROM_TABLE_WITHOUT_ALIAS.test(text)
       ? ['returns columns of an INSERT with a query: give its table an alias, and name them by it']
       : []),
+    ...listEmptyChanges(root, options.distributedTables),
     ...listDependencies(root, options.distributedTables),
   ];
 }

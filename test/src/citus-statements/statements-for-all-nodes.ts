@@ -35,6 +35,34 @@ export const ALL_NODES: readonly StatementForAllNodes[] = [
     reason: 'As above.',
   },
   {
+    part: '"budgets"."workspace_id" in (',
+    reason: 'As above.',
+  },
+  {
+    part: '"finding_dismissals"."workspace_id" in (',
+    reason: 'As above.',
+  },
+  {
+    part: '"addressed_findings"."workspace_id" in (',
+    reason: 'As above.',
+  },
+  {
+    part: '"alert_destinations"."workspace_id" in (',
+    reason: 'As above.',
+  },
+  {
+    part: '"digests"."workspace_id" in (',
+    reason: 'As above.',
+  },
+  {
+    part: '"repository_renames"."workspace_id" in (',
+    reason: 'As above.',
+  },
+  {
+    part: 'from "recount"."repository_renames" where "recount"."repository_renames"."applied_at" is null',
+    reason: 'Which workspaces have renamed repositories that stored sessions do not show yet.',
+  },
+  {
     part: '"workspace_settings"."rows_max_age_days" is not null or',
     reason: 'Retention runs in all workspaces that want it.',
   },

@@ -39,7 +39,7 @@ describe.skipIf(executablePath === undefined)('new transcripts in a browser', ()
     await live.write(lines.slice(5, 8).join(''));
     await story.locator('.tool-name', { hasText: 'Read' }).waitFor();
     await story.getByText('no result yet').waitFor();
-    expect(await story.getByText('Ich sehe nach.').count()).toBe(1);
+    await expect.poll(() => story.getByText('Ich sehe nach.').count()).toBe(1);
     const hostile = { type: 'text', text: `<img src=x onerror="${CODE}"> [x](javascript:${CODE})` };
     const answer = JSON.parse(lines[5] ?? '') as { message: object };
     await live.write(
@@ -84,9 +84,9 @@ describe.skipIf(executablePath === undefined)('new transcripts in a browser', ()
       .waitFor();
     await api.work();
     await rowOf('whole.jsonl').getByRole('link', { name: 'Open the session' }).waitFor();
-    const overview = await dashboard.open('/');
-    await overview.locator('.health div', { hasText: 'issues' }).getByRole('link').click();
-    const listed = overview.locator('.transcripts .body [role=row]');
+    const admin = await dashboard.open('/admin?view=jobs');
+    await admin.locator('.ingestion div', { hasText: 'Warnings' }).getByRole('link').click();
+    const listed = admin.locator('.transcripts .body [role=row]');
     await listed.filter({ hasText: 'broken.jsonl' }).waitFor();
     expect(await listed.filter({ hasText: 'whole.jsonl' }).count()).toBe(0);
     await rowOf('broken.jsonl').getByRole('link', { name: 'What is wrong' }).click();

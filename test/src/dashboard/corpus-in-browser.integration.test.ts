@@ -71,7 +71,7 @@ async function expectHeader(page: Page, session: SessionDetail): Promise<void> {
   ]))`)) as Record<string, number | null>;
   expect(figures).toMatchObject({
     Cost: session.cost_estimate_usd,
-    Own: session.usage.own.cost_usd,
+    ...(session.usage.shared.responses > 0 && { Own: session.usage.own.cost_usd }),
     Input: session.tokens_in,
     'Cache read': session.cache_read,
     'Cache write': session.cache_write,
@@ -102,7 +102,7 @@ async function readConversation(page: Page, session: SessionDetail): Promise<voi
   await page.getByLabel('Find in this session').fill(word);
   await page
     .locator('.find [role=status]')
-    .getByText(/^[1-9][\d,]* messages?$/)
+    .getByText(/^([1-9][\d,]* of )?[1-9][\d,]* messages?$/)
     .waitFor();
 }
 
@@ -175,8 +175,8 @@ describe.skipIf(executablePath === undefined || corpus === undefined)('real tran
     const guest = await dashboard.open(link.pathname, {}, false);
     await guest.locator('article').first().waitFor();
     expect((await guest.request.get(`${api.url}/v1${path}`)).status()).toBe(401);
-    await page.goto(`${api.url}/sessions?subagents=include&agent=${session.agent}`);
-    const row = page.locator('.body [role=row]', { has: page.locator(`a[href="${path}"]`) });
+    await page.goto(`${api.url}/sessions?period=all&subagents=include&agent=${session.agent}`);
+    const row = page.locator('.body [role=row]', { has: page.locator(`a[href^="${path}"]`) });
     await row.locator('input').check();
     await page.getByRole('button', { name: 'Delete …' }).click();
     await page.getByRole('button', { name: 'Delete permanently' }).click();

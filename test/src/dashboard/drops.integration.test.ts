@@ -34,18 +34,25 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Counts drags over the page and drops, and keeps all drops but the first from the page. */
+/**
+ * Counts drags over the page and drops, keeps all drops but the first from the page, and notes whether the page left
+ * the first to the browser, which would open it in a tab.
+ */
 const COUNT_DROPS = `
   if (window.dropCount === undefined) {
     addEventListener('dragover', () => { window.dragCount++; }, true);
     addEventListener('drop', (event) => {
-      if (window.dropCount++ === 0) return;
+      if (window.dropCount++ === 0) {
+        setTimeout(() => { window.isLeftToBrowser = !event.defaultPrevented; });
+        return;
+      }
       event.preventDefault();
       event.stopImmediatePropagation();
     }, true);
   }
   window.dragCount = 0;
-  window.dropCount = 0;`;
+  window.dropCount = 0;
+  window.isLeftToBrowser = undefined;`;
 
 /** Drops from another program, so that the browser does whatever the page leaves to it. */
 async function drop(page: Page, { files = [], items = [] }: Dragged, shown: Locator): Promise<void> {
@@ -64,13 +71,14 @@ async function drop(page: Page, { files = [], items = [] }: Dragged, shown: Loca
       await send('dragOver');
       return await count('dragCount');
     };
-    await expect.poll(dragOver, { timeout: 60_000 }).toBeGreaterThan(before + 2);
+    await expect.poll(dragOver).toBeGreaterThan(before + 2);
     await send('drop');
     return (await count('dropCount')) > 0;
   };
-  await expect.poll(isDropped, { timeout: 60_000 }).toBe(true);
+  await expect.poll(isDropped).toBe(true);
   await shown.waitFor();
-  expect(page.context().pages()).toEqual([page]);
+  // Tabs say less: a slow machine's browser opens one for a drop that it never gave to the page.
+  await expect.poll(() => page.evaluate('window.isLeftToBrowser')).toBe(false);
 }
 
 describe.skipIf(executablePath === undefined)('what is dropped on a page of the dashboard', () => {

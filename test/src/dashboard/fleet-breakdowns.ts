@@ -1,3 +1,4 @@
+import type { TestApi } from '@recount/api/testing/test-api';
 import {
   expectDenials,
   expectFiles,
@@ -8,7 +9,7 @@ import {
   expectTools,
 } from '../fleet/expected-tools.ts';
 import { expectModels, expectUsage, type Report } from '../fleet/expected-usage.ts';
-import type { FleetFacts } from '../fleet/facts.ts';
+import type { FleetFacts, FleetFile } from '../fleet/facts.ts';
 import type { Key, Question } from '../fleet/question.ts';
 import type { Columns } from './shown-figures.ts';
 
@@ -16,7 +17,16 @@ import type { Columns } from './shown-figures.ts';
 export const PEOPLE = ['ada', 'bo'] as const;
 export const toPerson = (sessionId: string): string => PEOPLE[Number(sessionId.slice(24, 36)) % PEOPLE.length] ?? '';
 
-const usageColumns = (of: string): Columns => [
+/** Ingests a fleet as two people on their machines. */
+export async function uploadFleet(api: TestApi, files: readonly FleetFile[]): Promise<void> {
+  for (const { path, text } of files) {
+    const person = toPerson(/10000000-0000-4000-8000-\d{12}/.exec(path)?.[0] ?? '');
+    await api.upload(text, { path, person, machine: `of ${person}` });
+  }
+  await api.work({ maxLineBytes: 64 * 1024 * 1024 });
+}
+
+export const usageColumns = (of: string): Columns => [
   [`${of}responses`, 'count'],
   [`${of}tokens_in`, 'tokens'],
   [`${of}tokens_out`, 'tokens'],
@@ -25,15 +35,15 @@ const usageColumns = (of: string): Columns => [
   [`${of}cache_hit_ratio`, 'percent'],
   [`${of}cost_usd`, 'money'],
 ];
-const CALLS: Columns = [
+export const CALLS: Columns = [
   ['calls', 'count'],
   ['errors', 'count'],
   ['error_rate', 'percent'],
   ['denied', 'count'],
   ['sessions', 'count'],
 ];
-const OUTPUT: Columns = [['output_bytes'], ['estimated_tokens', 'tokens']];
-const DURATIONS: Columns = [['duration_p50_ms'], ['duration_p95_ms']];
+export const OUTPUT: Columns = [['output_bytes'], ['estimated_tokens', 'tokens']];
+export const DURATIONS: Columns = [['duration_p50_ms'], ['duration_p95_ms']];
 const DENIALS: Columns = [
   ['denied', 'count'],
   ['calls', 'count'],
@@ -75,7 +85,7 @@ const by =
     report(facts, { ...question, groupBy });
 
 /** The fleet's responses in a person's sessions, each held only by these. */
-function toFactsOf(facts: FleetFacts, person: string): FleetFacts {
+export function toFactsOf(facts: FleetFacts, person: string): FleetFacts {
   const sessions = facts.sessions.filter(({ id }) => toPerson(id) === person);
   const ids = new Set(sessions.map(({ id }) => id));
   const responses = facts.responses.flatMap((response) => {
@@ -104,7 +114,7 @@ export const DAILY_BREAKDOWNS: readonly BreakdownUnderTest[] = [
   },
   { path: '/files', name: 'file_path', columns: FILES, totals: FILES, expected: expectFiles },
   {
-    path: '/projects',
+    path: '/projects?view=project',
     name: 'project',
     columns: [['sessions', 'count'], ...usageColumns('own.')],
     totals: [['sessions', 'count'], ...usageColumns('own.')],

@@ -5,7 +5,7 @@ import { type SessionFact, sumUnits } from '../fleet/facts.ts';
 import { generateFleet } from '../fleet/generate-fleet.ts';
 import { type Key, type Question, sum } from '../fleet/question.ts';
 import { findBrowser } from './browser.ts';
-import { type BreakdownUnderTest, DAILY_BREAKDOWNS, OTHER_BREAKDOWNS, toPerson } from './fleet-breakdowns.ts';
+import { type BreakdownUnderTest, DAILY_BREAKDOWNS, OTHER_BREAKDOWNS, uploadFleet } from './fleet-breakdowns.ts';
 import { createLocaleText, type LocaleText, withPlainSpaces } from './locale-text.ts';
 import {
   type Columns,
@@ -52,12 +52,7 @@ let dashboard: Dashboard;
 beforeAll(async () => {
   if (executablePath === undefined) return;
   dashboard = await startDashboard();
-  for (const { path, text } of files) {
-    const sessionId = /10000000-0000-4000-8000-\d{12}/.exec(path)?.[0] ?? '';
-    const person = toPerson(sessionId);
-    await dashboard.api.upload(text, { path, person, machine: `of ${person}` });
-  }
-  await dashboard.api.work({ maxLineBytes: 64 * 1024 * 1024 });
+  await uploadFleet(dashboard.api, files);
 });
 afterEach(() => dashboard?.closePages());
 afterAll(() => dashboard?.close());
@@ -77,7 +72,7 @@ async function expectBreakdown(
   const report = expected(facts, question);
   await visit(dashboard, page, place, 'main h1');
   if (report.rows.length === 0) {
-    await page.getByText('Nothing in this time range').waitFor();
+    await page.getByText('No activity in this period').waitFor();
     return;
   }
   await expect.poll(() => page.locator('.body [role=row]').count(), { message: place }).toBe(report.rows.length);
@@ -150,12 +145,15 @@ async function expectOverview(page: Page, timeZone: string, text: LocaleText): P
   const index = days.indexOf(dearest?.day ?? '');
   await chart.hover({ position: { x: ((index + 0.5) / days.length) * width, y: height / 2 } });
   await expect
-    .poll(async () => withPlainSpaces((await page.locator('.chart-note').textContent()) ?? ''))
-    .toContain(`${dearest?.day}: ${text.money(toCost(dearest))}`);
+    .poll(async () => withPlainSpaces((await page.locator('.chart-tooltip').textContent()) ?? ''))
+    .toContain(text.money(toCost(dearest)));
   const ofDay = expectUsageBy({ timeZone }, 'day', 'model').rows.filter(({ day }) => day === dearest?.day);
-  const legend = await readFigures(page, '.legend .figure');
+  const parts = (await page.evaluate(
+    "[...document.querySelectorAll('.chart-tooltip [data-value]')].map((part) => Number(part.dataset.value))",
+  )) as number[];
   const costs = ofDay.flatMap(({ own }) => (own.cost_usd === null || own.cost_usd === 0 ? [] : [own.cost_usd]));
-  expect(legend.flatMap(({ value }) => (value === null || value === 0 ? [] : [value])).sort()).toEqual(costs.sort());
+  const toKnown = (values: readonly number[]): number[] => values.map((value) => Number(value.toPrecision(12))).sort();
+  expect(toKnown(parts)).toEqual(toKnown(costs));
 }
 
 const SESSION_COLUMNS = 'messages,tools,out,cost,duration,last';

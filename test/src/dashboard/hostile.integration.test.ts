@@ -189,7 +189,7 @@ describe.skipIf(executablePath === undefined)('hostile transcripts in a browser'
       await page.goto(`${dashboard.api.url}/sessions/repository-${index}`);
       const facts = page.locator('.session-facts');
       await expect.poll(() => facts.textContent()).toContain('01234567');
-      expect(await facts.textContent()).toContain(shown);
+      await expect.poll(() => facts.textContent()).toContain(shown);
       expect(await page.content()).not.toContain('s3cret');
       const links = await facts
         .locator('a[target=_blank]')

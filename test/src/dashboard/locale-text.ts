@@ -4,7 +4,7 @@
  */
 export interface LocaleText {
   count(value: number | null): string;
-  /** Two decimals; four below a dollar. */
+  /** Two decimals; four below a cent. */
   money(value: number | null): string;
   /** With one decimal and a letter for thousands. */
   tokens(value: number | null): string;
@@ -22,7 +22,7 @@ export function createLocaleText(locale: string): LocaleText {
   return {
     count: (value) => print(value, '–', {}),
     money: (value) => {
-      const digits = value !== null && value !== 0 && Math.abs(value) < 1 ? 4 : 2;
+      const digits = value !== null && value !== 0 && Math.abs(value) < 0.01 ? 4 : 2;
       const currency = { style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol' } as const;
       return print(value, 'unpriced', { ...currency, minimumFractionDigits: digits, maximumFractionDigits: digits });
     },

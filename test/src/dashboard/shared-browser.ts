@@ -8,6 +8,7 @@ export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };
 /** A document that runs nothing, and has the storage of its origin. */
 const BLANK_PATH = '/favicon.svg';
+const HAS_ITS_CLOCK = '/native code/.test(Date.now.toString())';
 /** Events that tests listen to. */
 const EVENTS = ['console', 'dialog', 'download', 'pageerror', 'popup', 'request', 'response'] as const;
 
@@ -55,7 +56,10 @@ async function createPage(locale: string, timezoneId: string): Promise<Page> {
   const browser = await useBrowser();
   const context = await browser.newContext({ locale, timezoneId, viewport: DESKTOP });
   context.setDefaultTimeout(WAIT_MS);
-  return await context.newPage();
+  const page = await context.newPage();
+  const rate = Number(process.env.RECOUNT_TEST_CPU_SLOWDOWN ?? 1);
+  if (rate > 1) await (await context.newCDPSession(page)).send('Emulation.setCPUThrottlingRate', { rate });
+  return page;
 }
 
 /** Leaves nothing of the test that used the page. */
@@ -94,6 +98,8 @@ export async function openPage(
     async release() {
       try {
         await page.goto(url + BLANK_PATH);
+        // A context keeps the clock that a test has set.
+        if (!(await page.evaluate<boolean>(HAS_ITS_CLOCK))) return await page.context().close();
         await clearPage(page);
         idle.set(key, [...(idle.get(key) ?? []), page]);
       } catch {

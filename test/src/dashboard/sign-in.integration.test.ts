@@ -154,7 +154,7 @@ describe.skipIf(executablePath === undefined)('signed-in browsers in Admin', () 
     const ended = await signInByHand(second);
     await kept.reload();
     await kept.getByText('this one').waitFor();
-    expect(await kept.getByRole('button', { name: /^Sign out Chrome/, disabled: true }).count()).toBe(1);
+    await expect.poll(() => kept.getByRole('button', { name: /^Sign out Chrome/, disabled: true }).count()).toBe(1);
     const others = kept.getByRole('button', { name: /^Sign out Chrome/, disabled: false });
     const count = await others.count();
     await others.last().click();
@@ -165,5 +165,61 @@ describe.skipIf(executablePath === undefined)('signed-in browsers in Admin', () 
     await kept.getByText('this one').waitFor();
     await first.close();
     await second.close();
+  });
+});
+
+describe.skipIf(executablePath === undefined)('a link that an admin makes', () => {
+  it('signs another browser in with the role that was given, once, and after a click only', async () => {
+    const [mine, theirs] = [await browser.newContext(), await browser.newContext()];
+    mine.setDefaultTimeout(WAIT_MS);
+    theirs.setDefaultTimeout(WAIT_MS);
+    const admin = await signInByHand(mine);
+    await admin.goto(`${api.url}/admin?view=keys`);
+    await admin.locator('summary', { hasText: 'Create key' }).click();
+    await admin.getByLabel('Name', { exact: true }).fill('dashboard of Ada');
+    await admin.getByLabel('Role').selectOption('viewer');
+    await admin
+      .getByLabel(/^Owner/)
+      .first()
+      .fill('ada@example.org');
+    await admin.getByLabel('Hand over').selectOption('link');
+    await admin.getByRole('button', { name: 'Create key' }).click();
+    await admin.getByRole('button', { name: 'Make the link' }).click();
+    const link = (await admin.locator('pre.shown-once').textContent()) ?? '';
+    expect(link).toMatch(/\/sign-in#[\w-]{43}&confirm$/);
+    await admin.getByRole('button', { name: 'I have it' }).click();
+    await admin.getByRole('button', { name: 'Link is open dashboard of Ada' }).waitFor();
+
+    // As a chat program that shows a preview does, with its scripts, in a browser without cookies.
+    for (const _look of [1, 2]) {
+      const preview = await theirs.newPage();
+      await preview.goto(link);
+      await preview.getByRole('button', { name: 'Sign in' }).waitFor();
+      await preview.close();
+    }
+    const page = await theirs.newPage();
+    await page.goto(link);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.waitForURL((url) => url.pathname === '/');
+    const signedIn = await readSignedInUrl(page);
+    const whoami = await page.evaluate<{ role: string; person: string }>(
+      `fetch('${signedIn}/v1/whoami').then((answer) => answer.json())`,
+    );
+    expect(whoami).toMatchObject({ role: 'viewer', person: 'ada@example.org' });
+
+    const late = await mine.newPage();
+    await late.goto(link);
+    await late.getByRole('button', { name: 'Sign in' }).click();
+    await late.getByRole('alert').getByText('The link was used already').waitFor();
+    expect(late.url()).not.toContain('#');
+
+    await admin.getByRole('button', { name: 'Revoke dashboard of Ada' }).click();
+    await admin.getByText('This is final. To give access again, create another key').waitFor();
+    await admin.getByRole('button', { name: 'Revoke it' }).click();
+    await admin.getByText('revoked', { exact: true }).waitFor();
+    await page.goto(`${api.url}/sessions`);
+    await page.waitForURL(/\/sign-in\?next=/);
+    await mine.close();
+    await theirs.close();
   });
 });

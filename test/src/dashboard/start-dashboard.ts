@@ -16,10 +16,11 @@ export interface Dashboard {
   close(): Promise<void>;
 }
 
-/** The dashboard in the run's browser, with a separate API and database. */
-export async function startDashboard(): Promise<Dashboard> {
+/** The dashboard in the run's browser, with a separate API and database. `nowMs` stops the API's clock. */
+export async function startDashboard({ nowMs }: { nowMs?: number } = {}): Promise<Dashboard> {
   await useBrowser();
-  const api = await createTestApi({ dashboardDirectory: (await provideDashboard(() => undefined)) ?? '' });
+  const dashboardDirectory = (await provideDashboard(() => undefined)) ?? '';
+  const api = await createTestApi({ dashboardDirectory }, () => (nowMs === undefined ? {} : { now: () => nowMs }));
   const releases: (() => Promise<void>)[] = [];
   const elsewhere: string[] = [];
   const complaints: string[] = [];

@@ -25,23 +25,54 @@ export const VISITS: Readonly<Record<string, Ready>> = {
   '/tools?period=all&view=refused': 'main h1',
   '/files?period=all': '.body [role=row]',
   '/projects?period=all': '.body [role=row]',
+  '/projects?period=all&view=project': '.body [role=row]',
   '/projects?period=all&view=agent': '.body [role=row]',
   '/models?period=all': '.body [role=row]',
   '/subagents?period=all': '.body [role=row]',
   '/people?period=all': '.body [role=row]',
   '/people?period=all&view=machine': '.body [role=row]',
+  '/people?period=all&view=team': 'main h1',
+  '/people?period=all&view=cost_centre': 'main h1',
+  '/projects?period=all&view=kind_of_work': 'main h1',
+  '/repository?repository=harbor&period=all': 'main h1',
+  '/project?project=billing&period=all': 'main h1',
+  '/agent?agent=claude-code&period=all': '.subject-sessions .body [role=row]',
+  '/person?person=x&period=all': 'main h1',
+  '/machine?machine=x&period=all': 'main h1',
+  '/team?team=x&period=all': 'main h1',
+  '/cost_centre?cost_centre=x&period=all': 'main h1',
+  '/kind_of_work?kind_of_work=coding&period=all': 'main h1',
+  '/model?model=claude&period=all': '.subject-sessions .body [role=row]',
+  '/tool?tool=Bash&period=all': '.subject-sessions .body [role=row]',
   '/insights?period=all': '.finding-kind',
   '/insights?period=all&kind=large-result': '.finding-kind',
+  ...Object.fromEntries(
+    [
+      ...['day', 'person', 'team', 'machine', 'model', 'agent', 'session'],
+      ...['bill-month', 'bill-day', 'bill-model'],
+    ].map((view) => [`/reconciliation?period=all&view=${view}`, 'main h1']),
+  ),
   '/uploads': '.body [role=row]',
   ...Object.fromEntries(
     ['waiting', 'failed', 'ingested', 'superseded', 'issues'].map((view) => [`/uploads?view=${view}`, 'main h1']),
   ),
   '/admin': '.plain-table tbody tr',
   '/admin?view=browsers': '.plain-table tbody tr',
+  '/admin?view=links': 'main h2',
   '/admin?view=workspaces': '.plain-table tbody tr, main h2',
   '/admin?view=checks': 'main h2',
+  ...Object.fromEntries(
+    ['people', 'budgets', 'plans', 'alerts', 'digests', 'repositories', 'links'].map((view) => [
+      `/admin?view=${view}`,
+      'main h2',
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['waiting', 'sent', 'failed'].map((state) => [`/admin?view=digests&messages=${state}`, 'main h3']),
+  ),
   '/admin?view=prices': async (page) => {
     const override = { model: 'claude-*', inputUsdPerMillion: 3, outputUsdPerMillion: 15 };
+    await page.getByText('All as JSON').click();
     await page.getByLabel('Overrides of the list prices').fill(JSON.stringify([override]));
     await page.locator('.price-changes').getByText('at this price').first().waitFor();
     await page.locator('.plain-table tbody tr').first().waitFor();

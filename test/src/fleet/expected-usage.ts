@@ -159,13 +159,25 @@ export function expectBlocks(facts: FleetFacts, nowMs: number): Report {
   return { rows, totals: { blocks: rows.length, ...toFigures(own.map(({ response }) => response)) } };
 }
 
+/** Dollars of the output beyond the placeholders, at the average price of the model's output. */
+function toMissingUsd(responses: readonly ResponseFact[]): number {
+  let missing = 0;
+  for (const model of new Set(responses.map((response) => response.model))) {
+    const own = responses.filter((response) => response.model === model && response.costs !== null);
+    const tokens = sum(own, ({ usage, estimatedOutput }) => (estimatedOutput ?? usage.output) - usage.output);
+    const counted = sum(own, ({ usage }) => usage.output);
+    if (counted > 0) missing += (tokens * sum(own, ({ costs }) => costs?.output ?? 0)) / counted / 1e10;
+  }
+  return missing;
+}
+
 export function expectCaveats(facts: FleetFacts, question: Question): object {
   const [all] = groupItems({ ...question, groupBy: [] }, listOwn(facts)).values();
   const responses = all?.items.map(({ response }) => response) ?? [];
   const { unfinalised, default_priced_responses } = toFigures(responses) as Record<string, unknown>;
   const unpriced = responses.filter(({ basis }) => basis === 'unpriced');
   return {
-    unfinalised,
+    unfinalised: { ...(unfinalised as object), estimated_cost_usd: expect.closeTo(toMissingUsd(responses), 9) },
     unpriced: {
       responses: unpriced.length,
       tokens: sum(unpriced, toTokens),

@@ -8,6 +8,7 @@ import {
   type UsageByModel,
 } from './compare.ts';
 import { compareLive } from './compare-live.ts';
+import { compareTelemetry } from './compare-telemetry.ts';
 import type { Found } from './found.ts';
 import type { Program } from './programs/program.ts';
 import { findFiles, parseFiles } from './read-files.ts';
@@ -25,7 +26,8 @@ export async function compareSituation(
   situation: Situation,
   { home, project, environment, runs, exchanges }: SituationResult,
   store: Store | undefined,
-): Promise<Pick<Cell, 'differences' | 'unwritten'>> {
+  hasTelemetry = false,
+): Promise<Pick<Cell, 'differences' | 'unwritten' | 'onlyTelemetry'>> {
   const paths = findFiles(home, environment);
   const written = createWritten(readContents([home, project]));
   const expected: Expected = {
@@ -62,7 +64,16 @@ export async function compareSituation(
     ...compareLive(program, runs),
   ];
   const unwritten = exchanges.filter((one) => one.outcome === 'answered' && !countable.includes(one));
-  return { differences, unwritten: unwritten.map(({ number, marker }) => ({ number, marker })) };
+  const result = { differences, unwritten: unwritten.map(({ number, marker }) => ({ number, marker })) };
+  if (store === undefined || !hasTelemetry) return result;
+  const { isKilled } = expected;
+  const told = { isKilled, unwritten: unwritten.map(({ number }) => number) };
+  const said = compareTelemetry(exchanges, await store.readTelemetry(), told);
+  return {
+    ...result,
+    differences: [...differences, ...said.differences],
+    onlyTelemetry: said.onlyTelemetry.map(({ purpose }) => purpose ?? 'no purpose'),
+  };
 }
 
 /** The stored rows have the same sums as the files, including the program's own requests. */

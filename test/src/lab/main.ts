@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { toAgentsPage } from './agents-page.ts';
+import { type BudgetResult, runBudgetLab } from './budget-lab.ts';
 import { CLOSED_PROGRAMS, PROGRAMS } from './programs/programs.ts';
 import { toReadme } from './readme-column.ts';
 import { runLab } from './run-lab.ts';
@@ -33,11 +34,14 @@ nothing but loopback.
   --folder PATH      where the programs' homes are made (default: a new temporary folder)
   --offline          runs the newest versions that are installed, and asks npm for nothing
   --no-upload        starts no recount to upload the sessions to
+  --budgets          tries the hook of budgets in Claude Code and Codex instead, with servers that fail
+  --telemetry        lets programs that can send telemetry (OTLP) send it to that recount, and compares it as well
   --keep             leaves what the programs wrote, and says where
 
 Examples:
   $ pnpm lab
   $ pnpm lab --agent codex --agent claude-code
+  $ pnpm lab --budgets
   $ pnpm lab --agent claude-code --version 2.1.332 --situation fork --keep
   $ unshare --map-root-user --net sh -c 'ip link set lo up && pnpm lab --offline'   # without any network
 `;
@@ -52,6 +56,8 @@ async function main(): Promise<number> {
       keep: { type: 'boolean', default: false },
       offline: { type: 'boolean', default: false },
       'no-upload': { type: 'boolean', default: false },
+      telemetry: { type: 'boolean', default: false },
+      budgets: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -59,7 +65,12 @@ async function main(): Promise<number> {
   const isKnown =
     values.agent.every((agent) => agents.includes(agent)) &&
     values.situation.every((id) => SITUATIONS.some((situation) => situation.id === id));
-  if (values.help || !isKnown || (values.version !== undefined && values.agent.length !== 1)) {
+  if (
+    values.help ||
+    !isKnown ||
+    ((values.telemetry || values.budgets) && values['no-upload']) ||
+    (values.version !== undefined && values.agent.length !== 1)
+  ) {
     console.log(HELP);
     return values.help ? 0 : 2;
   }
@@ -74,6 +85,11 @@ async function main(): Promise<number> {
     });
   }
   try {
+    if (values.budgets && store !== undefined) {
+      const { version, offline: isOffline } = values;
+      const programs = PROGRAMS.filter(isWanted);
+      return (await runBudgetLab({ programs, version, isOffline, folder, store, onResult: showBudgetResult })) ? 0 : 1;
+    }
     const results = await runLab({
       programs: PROGRAMS.filter(isWanted),
       closedPrograms: CLOSED_PROGRAMS.filter(isWanted),
@@ -83,6 +99,7 @@ async function main(): Promise<number> {
       folder,
       keep: values.keep,
       store,
+      hasTelemetry: values.telemetry,
       onProgress: (text) => console.log(text),
     });
     const date = new Date().toISOString().slice(0, 10);
@@ -98,6 +115,9 @@ async function main(): Promise<number> {
     else if (values.folder === undefined) await rm(folder, { recursive: true, force: true });
   }
 }
+
+const showBudgetResult = ({ label, version, what, fault }: BudgetResult): void =>
+  console.log(`${label} ${version}, budget, ${what}: ${fault ?? 'right'}`);
 
 /** Situations that programs cannot be put into, and programs that could not be run. */
 function listNotTried(results: readonly AgentResult[]): { label: string; what: string; reason: string }[] {

@@ -22,6 +22,8 @@ export interface LabOptions {
   keep: boolean;
   /** The target for uploads of their sessions; undefined means nowhere. */
   store: Store | undefined;
+  /** Programs that can send telemetry send it to the store. */
+  hasTelemetry: boolean;
   onProgress(text: string): void;
 }
 
@@ -71,14 +73,15 @@ async function runCell(
   try {
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true });
-    const result = await runSituation(program, installed, situation, folder);
+    const hasTelemetry = options.hasTelemetry && program.sendsTelemetry === true;
+    const target = hasTelemetry ? options.store?.telemetry : undefined;
+    const result = await runSituation(program, installed, situation, folder, target);
     if (result.failure !== undefined)
       return toCell(program, situation.id, { verdict: 'failed', reason: result.failure });
-    const { differences, unwritten } = await compareSituation(program, situation, result, options.store);
+    const compared = await compareSituation(program, situation, result, options.store, hasTelemetry);
     return toCell(program, situation.id, {
-      verdict: differences.length === 0 ? 'right' : 'wrong',
-      differences,
-      unwritten,
+      verdict: compared.differences.length === 0 ? 'right' : 'wrong',
+      ...compared,
     });
   } catch (error) {
     return toCell(program, situation.id, { verdict: 'failed', reason: firstLine(error) });
@@ -103,5 +106,9 @@ function describeCell(label: string, version: string, { label: name }: Situation
   const reason = cell.reason === undefined ? [] : [`  ${cell.reason}`];
   const unwritten = cell.unwritten.map(({ number, marker }) => `${number} (${marker ?? 'of its own'})`);
   const note = unwritten.length === 0 ? [] : [`  not written down by the program: answers ${unwritten.join(', ')}`];
-  return [head, ...reason, ...cell.differences.map(({ way, text }) => `  ${way}: ${text}`), ...note].join('\n');
+  const only = cell.onlyTelemetry ?? [];
+  const said = cell.onlyTelemetry === undefined ? [] : [`  only in telemetry: ${only.join(', ') || 'nothing'}`];
+  return [head, ...reason, ...cell.differences.map(({ way, text }) => `  ${way}: ${text}`), ...note, ...said].join(
+    '\n',
+  );
 }

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { InstalledProgram } from './install.ts';
-import type { EarlierRun, Program } from './programs/program.ts';
+import type { EarlierRun, Program, TelemetryTarget } from './programs/program.ts';
 import { type ProgramRun, runProgram, toBaseEnvironment } from './run-program.ts';
 import type { Exchange } from './server/exchange.ts';
 import { startFakeApi } from './server/fake-api.ts';
@@ -9,7 +9,7 @@ import type { Steps } from './server/script.ts';
 import { COMPACTION_MARKER, type Situation, type Turn } from './situations.ts';
 
 /** A start takes seconds; slow machines and programs that wait between their retries take longer. */
-const RUN_TIMEOUT_MS = 300_000;
+export const RUN_TIMEOUT_MS = 300_000;
 /** The time that a program gets to write down what it has received before it is killed. */
 const BEFORE_KILL_MS = 1_000;
 
@@ -28,14 +28,18 @@ export interface SituationResult {
   failure: string | undefined;
 }
 
-/** Runs a program through a situation. `folder` gets its home, its working directory, its output and the API's log. */
+/**
+ * Runs a program through a situation. `folder` gets its home, its working directory, its output and the API's log. `telemetry`
+ * gets what the program exports.
+ */
 export async function runSituation(
   program: Program,
   installed: InstalledProgram,
   situation: Situation,
   folder: string,
+  telemetry?: TelemetryTarget,
 ): Promise<SituationResult> {
-  const place = { home: join(folder, 'home'), project: join(folder, 'project'), url: '' };
+  const place = { home: join(folder, 'home'), project: join(folder, 'project'), url: '', telemetry };
   await mkdir(place.home, { recursive: true });
   await createRepository(place.project);
   let kill: AbortController | undefined;
@@ -107,7 +111,7 @@ function findUndone(runs: readonly SituationRun[]): string | undefined {
 }
 
 /** An empty Git repository, to programs that look. */
-async function createRepository(folder: string): Promise<void> {
+export async function createRepository(folder: string): Promise<void> {
   const git = join(folder, '.git');
   for (const name of ['objects', 'refs/heads']) await mkdir(join(git, name), { recursive: true });
   await writeFile(join(git, 'HEAD'), 'ref: refs/heads/main\n');

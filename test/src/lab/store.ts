@@ -3,13 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { startRecount, waitUntil } from '../live-run/run-recount.ts';
+import { NOTHING_REPORTED, REPORTED, type SaidRequest, type TelemetryFound } from './compare-telemetry.ts';
 import { type BlockFields, type Found, type FoundIssue, type FoundResponse, toFoundSession } from './found.ts';
+import type { TelemetryTarget } from './programs/program.ts';
 import { runRecount } from './recount.ts';
 
 /** A recount that was started for the lab, with a separate database. */
 export interface Store {
   /** Sends the sessions of a program's home, and returns what was stored of them. */
   upload(environment: Record<string, string>): Promise<Found>;
+  /** The place that programs send their telemetry to. */
+  telemetry: TelemetryTarget;
+  /** The telemetry that was received since the last call, and what recount reports of it. */
+  readTelemetry(): Promise<TelemetryFound>;
   close(): Promise<void>;
 }
 
@@ -41,6 +47,8 @@ export async function startStore(): Promise<Store> {
     // The samples.
     await readStored(databaseUrl, seen);
     return {
+      telemetry: { url, key },
+      readTelemetry: createTelemetryReader(databaseUrl, { url, key }),
       async upload(environment) {
         const words = ['backfill', '--yes', '--json', '--server', url, '--key', key];
         await runRecount(words, { ...environment, RECOUNT_DATA_DIR: join(home, 'sender') });
@@ -52,6 +60,37 @@ export async function startStore(): Promise<Store> {
     await close();
     throw error;
   }
+}
+
+/** Reads the telemetry that is new at each call, and how much recount's report about it has grown. */
+function createTelemetryReader(databaseUrl: string, { url, key }: TelemetryTarget): () => Promise<TelemetryFound> {
+  const known = new Set<string>();
+  let before: TelemetryFound['reported'] | undefined;
+  return async () => {
+    const client = new Client({ connectionString: databaseUrl });
+    await client.connect();
+    try {
+      const { rows } = await client.query<SaidRequest>(
+        `SELECT agent || ' ' || record_key AS key, purpose, tokens_in::int AS input, cache_read::int AS "cacheRead",
+           cache_write::int AS "cacheWrite", tokens_out::int AS output
+         FROM recount.telemetry_records WHERE kind = 'request' AND NOT agent || ' ' || record_key = ANY($1)`,
+        [[...known]],
+      );
+      for (const row of rows) known.add(row.key);
+      const headers = { authorization: `Bearer ${key}` };
+      const answer = await fetch(`${url}/v1/analytics/telemetry?group_by=agent&limit=1000`, { headers });
+      if (!answer.ok) throw new Error(`recount answered ${answer.status} for telemetry`);
+      const report = (await answer.json()) as { rows: TelemetryFound['reported'][] };
+      const reported = { ...NOTHING_REPORTED };
+      for (const row of report.rows) for (const name of REPORTED) reported[name] += row[name];
+      const grown = { ...reported };
+      for (const name of REPORTED) grown[name] -= before?.[name] ?? 0;
+      before = reported;
+      return { requests: rows, reported: grown };
+    } finally {
+      await client.end();
+    }
+  };
 }
 
 interface SessionRow {

@@ -16,6 +16,8 @@ export interface Cell {
   differences: readonly Difference[];
   /** Answers whose usage the program did not write down, mostly to its own requests, such as for a title. */
   unwritten: readonly Unwritten[];
+  /** Purposes of requests that telemetry has, and the program's sessions have not; undefined without telemetry. */
+  onlyTelemetry?: readonly string[];
 }
 
 export interface AgentResult {

@@ -59,6 +59,7 @@ export const PICTURES: readonly Picture[] = [
     path: '/admin?view=prices',
     ready: '.plain-table tbody tr',
     prepare: async (page) => {
+      await page.getByText('All as JSON').click();
       await page.getByLabel('Overrides of the list prices').fill(JSON.stringify(OVERRIDE, null, 2));
       await page.locator('.price-changes').getByText('at this price').first().waitFor();
     },
@@ -75,6 +76,5 @@ export const PICTURES: readonly Picture[] = [
       await page.getByRole('button', { name: 'Create link' }).waitFor();
     },
   },
-  { name: 'document', path: `/v1${SESSION}/document?download=false`, ready: 'article' },
   { name: 'sign-in', path: '/sign-in', ready: '#key' },
 ];

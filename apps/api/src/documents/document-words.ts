@@ -1,4 +1,4 @@
-import { type ContentBlock, type Session, type Turn, toVisible } from '@recount/contract';
+import { type ContentBlock, type Session, type Turn, toAsker, toVisible } from '@recount/contract';
 import { findAttachmentReference } from '@recount/core';
 
 export interface DocumentLayout {
@@ -25,22 +25,27 @@ export function toDocumentHeading(
       : [`${tokens.toLocaleString('en-US')} tokens`, formatCost(session.cost_estimate_usd, currencyLabel)]),
     session.output_only_count > 0 ? 'tokens and cost too low, because a run was cut off' : '',
   ];
-  const title = session.title ?? session.initial_prompt ?? session.session_id;
-  return { title: toLine(title).slice(0, MAX_TITLE_LENGTH), facts: facts.filter(Boolean).map(toLine) };
+  return { title: toLine(session.title), facts: facts.filter(Boolean).map(toLine) };
 }
 
-const MAX_TITLE_LENGTH = 200;
-
-const NAMES: Readonly<Record<Turn['kind'], string>> = {
-  prompt: 'You',
+const NAMES: Readonly<Record<Exclude<Turn['kind'], 'prompt'>, string>> = {
   answer: 'Agent',
   context: 'Context',
   system: 'System',
 };
 
 /** Who speaks, when, and at what cost. */
-export function toTurnHeading({ kind, message }: Turn, { timeZone, currencyLabel }: DocumentLayout): string {
-  const name = kind === 'answer' ? (message.model ?? NAMES.answer) : NAMES[kind];
+export function toTurnHeading(
+  { kind, message }: Turn,
+  { timeZone, currencyLabel }: DocumentLayout,
+  isSubagent: boolean,
+): string {
+  const name =
+    kind === 'answer'
+      ? (message.model ?? NAMES.answer)
+      : kind === 'prompt'
+        ? toAsker(message, isSubagent)
+        : NAMES[kind];
   const cost = message.cost_usd === null ? '' : formatCost(message.cost_usd, currencyLabel);
   return [name, formatTime(message.timestamp, timeZone), cost, `line ${message.line_number}`]
     .filter(Boolean)

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import {
   type ContentBlock,
   describeToolInput,
+  type Session,
   type Step,
   type ToolStep,
   type Turn,
@@ -10,6 +11,7 @@ import {
   toVisible,
 } from '@recount/contract';
 import { Marked } from 'marked';
+import { escapeHtml as escapeVisible } from './escape-html.ts';
 import { type DocumentLayout, toDocumentHeading, toLeftOutNote, toTurnHeading } from './document-words.ts';
 import type { SessionDocument } from './session-document.ts';
 
@@ -76,16 +78,16 @@ function formatSession(document: SessionDocument, layout: DocumentLayout, level:
   return [
     `<h1>${escapeHtml(heading)}</h1>`,
     `<p class="facts">${facts.map(escapeHtml).join(' · ')}</p>`,
-    ...toConversation(document.messages).map((turn) => formatTurn(turn, layout, document.session.agent)),
+    ...toConversation(document.messages).map((turn) => formatTurn(turn, layout, document.session)),
     ...(document.isCut ? ['<p class="end">More messages than a document holds. The rest is left out.</p>'] : []),
     ...document.subagents.map((child) => `<section>${formatSession(child, layout, 2)}</section>`),
   ].join('\n');
 }
 
-function formatTurn(turn: Turn, layout: DocumentLayout, agent: string): string {
+function formatTurn(turn: Turn, layout: DocumentLayout, { agent, is_subagent: isSubagent }: Session): string {
   const { kind, message, steps } = turn;
   return `<article class="${kind}" id="line-${message.line_number}">
-<h2>${escapeHtml(toTurnHeading(turn, layout))}</h2>
+<h2>${escapeHtml(toTurnHeading(turn, layout, isSubagent))}</h2>
 ${steps.map((step) => formatStep(step, agent)).join('\n')}
 </article>`;
 }
@@ -164,13 +166,4 @@ const markdown = new Marked({
   },
 });
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-const escapeHtml = (text: string): string =>
-  toVisible(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+const escapeHtml = (text: string): string => escapeVisible(toVisible(text));

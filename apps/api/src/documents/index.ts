@@ -1,4 +1,11 @@
 export type { DocumentLayout } from './document-words.ts';
+export {
+  type FiguresDocument,
+  type FiguresTable,
+  FIGURES_CONTENT_SECURITY_POLICY,
+  formatFiguresDocument,
+  formatValue,
+} from './figures-document.ts';
 export { DOCUMENT_CONTENT_SECURITY_POLICY, formatHtmlDocument } from './html-document.ts';
 export { formatMarkdownDocument } from './markdown-document.ts';
 export {

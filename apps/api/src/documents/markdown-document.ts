@@ -10,7 +10,7 @@ export function formatMarkdownDocument(document: SessionDocument, layout: Docume
   const { title, facts } = toDocumentHeading(document.session, layout);
   const turns = toConversation(document.messages).map((turn) =>
     [
-      `## ${escapeLine(toTurnHeading(turn, layout))}`,
+      `## ${escapeLine(toTurnHeading(turn, layout, document.session.is_subagent))}`,
       ...turn.steps.map((step) => toMarkdownStep(step, document.session.agent)),
     ]
       .filter(Boolean)

@@ -1,6 +1,6 @@
 import type { Message, Session } from '@recount/contract';
 import { type Database, findTranscript } from '@recount/db';
-import { createTranscriptRedactor } from '@recount/ingest/secrets';
+import { TranscriptRedactor } from '@recount/ingest/secrets';
 import { addAttachments } from '../paging/add-attachments.ts';
 import { listMessagePage, listSessionPage } from '../paging/list-pages.ts';
 
@@ -25,6 +25,8 @@ export interface DocumentRequest {
   toLine?: number | undefined;
   /** Sub-agents are included completely, and only if there is no range. */
   hasSubagents: boolean;
+  /** Only sub-agents of this person; null means all. */
+  onlyNames: readonly string[] | null;
 }
 
 /** A document is in memory. Beyond these limits it is cut, and says so. */
@@ -40,13 +42,15 @@ export async function loadSessionDocument(database: Database, request: DocumentR
   const isRange = fromLine !== undefined || toLine !== undefined;
   const document: SessionDocument = {
     // The title and first prompt could reveal lines that are left out.
-    session: isRange ? { ...session, title: null, initial_prompt: null } : session,
+    session: isRange ? { ...session, title: session.session_id, initial_prompt: null } : session,
     ...(await loadMessages(database, { ...request, agent: session.agent }, budget)),
     subagents: [],
   };
   if (!request.hasSubagents || isRange) return document;
   const page = { sort: 'first_timestamp', order: 'asc', limit: MAX_SUBAGENTS } as const;
-  const { sessions } = await listSessionPage(database, workspaceId, { parentSessionId: session.session_id }, page);
+  const person = request.onlyNames ?? undefined;
+  const children = { parentSessionId: session.session_id, person };
+  const { sessions } = await listSessionPage(database, workspaceId, children, page);
   for (const child of sessions) {
     // A transcript may claim that a session is its own sub-agent.
     if (child.session_id === session.session_id) continue;
@@ -97,7 +101,7 @@ export async function redactDocument(
   document: SessionDocument,
 ): Promise<{ document: SessionDocument; counts: RedactionCounts }> {
   const counts: RedactionCounts = {};
-  const redactor = createTranscriptRedactor({
+  const redactor = new TranscriptRedactor({
     maxLineBytes: Number.POSITIVE_INFINITY,
     onFinding: ({ rule, count }) => {
       counts[rule] = (counts[rule] ?? 0) + count;
@@ -123,12 +127,13 @@ export function sanitizeDocument({ session, messages, isCut, subagents }: Sessio
     isCut,
     session: {
       ...session,
-      title: null,
+      title: session.session_id,
       initial_prompt: null,
       project: null,
       git_branch: null,
       machine: null,
       person: null,
+      sent_person: null,
     },
     messages: messages.map((message) => ({
       ...message,

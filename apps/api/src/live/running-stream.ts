@@ -10,6 +10,8 @@ const MIN_INTERVAL_MS = 1000;
 
 interface RunningStreamOptions extends Pacing {
   workspaceId: string;
+  /** Takes out of a list what the reader may not see; null if that is nothing. */
+  reveal: (<Answer>(answer: Answer) => Promise<Answer>) | null;
   /** The list is sent again after this long without a change. */
   heartbeatMs: number;
   /** Aborted when the server stops or the reader leaves. */
@@ -21,7 +23,7 @@ export async function* toRunningStream(
   { database, bell }: { database: Database; bell: LiveBell },
   options: RunningStreamOptions,
 ): AsyncGenerator<string> {
-  const { workspaceId, heartbeatMs, signal } = options;
+  const { workspaceId, reveal, heartbeatMs, signal } = options;
   let last = '';
   let sentAtMs = Number.NEGATIVE_INFINITY;
   yield* paced(`retry: ${RETRY_MS}\n\n`, options);
@@ -31,7 +33,8 @@ export async function* toRunningStream(
     const ring = bell.waitForWorkspace(workspaceId, Math.min(heartbeatMs, leftMs), signal);
     try {
       const rows = await listLiveStreams(database, workspaceId, { isOpen: true }, MAX_LIVE_STREAMS_LISTED);
-      const data = JSON.stringify(liveListSchema.parse({ streams: rows.map(toLiveStream) }));
+      const list = liveListSchema.parse({ streams: rows.map(toLiveStream) });
+      const data = JSON.stringify(reveal === null ? list : await reveal(list));
       if (data !== last || performance.now() - sentAtMs >= heartbeatMs) {
         last = data;
         sentAtMs = performance.now();

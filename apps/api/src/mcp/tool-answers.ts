@@ -38,15 +38,26 @@ export function toSessionMatches({ results, ...rest }: SearchResultList): unknow
 type ListedSession = SessionList['sessions'][number];
 
 const toSession = (session: ListedSession) => ({
-  ...pick(session, ['session_id', 'agent', 'title', 'project', 'git_branch', 'person', 'machine', 'models']),
+  ...pick(session, [
+    'session_id',
+    'agent',
+    'title',
+    'repository',
+    'project',
+    'git_branch',
+    'person',
+    'machine',
+    'models',
+  ]),
   initial_prompt: cut(session.initial_prompt, MAX_PROMPT_LENGTH),
   ...pick(session, ['is_subagent', 'parent_session_id', 'first_timestamp', 'last_timestamp', 'total_messages']),
   ...pick(session, ['tokens_in', 'tokens_out', 'cache_read', 'cache_write', 'cost_estimate_usd', 'unpriced_count']),
 });
 
 /** Sessions with their figures, without fields that are useless to a model. */
-export const toSessions = ({ sessions, next_cursor }: SessionList): unknown => ({
+export const toSessions = ({ sessions, filters, next_cursor }: SessionList): unknown => ({
   sessions: sessions.map(toSession),
+  filters,
   next_cursor,
 });
 

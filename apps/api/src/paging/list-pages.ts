@@ -1,17 +1,15 @@
-import type { Message, SessionList } from '@recount/contract';
+import type { Message, SubagentList } from '@recount/contract';
 import {
   type ContentBlockRow,
   type Database,
   listMessages,
   listSessions,
+  presentSessions,
   type RowSetKey,
-  readSessionErrors,
   SESSION_SORTS,
   type SessionCursor,
-  type SessionErrors,
   type SessionFilter,
   type SessionPage,
-  type SessionRow,
 } from '@recount/db';
 import { type ZodType, z } from 'zod';
 import { ProblemError } from '../problems/problem-error.ts';
@@ -110,7 +108,7 @@ export async function listSessionPage(
   workspaceId: string,
   filter: SessionFilter,
   { sort, order, limit, cursor }: Omit<SessionPage, 'after'> & { cursor?: string | undefined },
-): Promise<SessionList> {
+): Promise<SubagentList> {
   const after = parseCursor(sessionCursorSchema, cursor);
   if (after !== undefined && (after.sort !== sort || after.order !== order)) {
     throw invalidCursor();
@@ -118,7 +116,7 @@ export async function listSessionPage(
   const position: SessionCursor | undefined = after && { sortKey: after.key, sessionId: after.id };
   try {
     const { rows, next } = await listSessions(database, workspaceId, filter, { sort, order, limit, after: position });
-    const sessions = await addErrorCounts(database, workspaceId, rows);
+    const sessions = await presentSessions(database, workspaceId, rows);
     const nextCursor = next && toCursor({ sort, order, key: next.sortKey, id: next.sessionId });
     return { sessions, next_cursor: nextCursor ?? null };
   } catch (error) {
@@ -126,18 +124,6 @@ export async function listSessionPage(
     if (after !== undefined && isDataException(error)) throw invalidCursor();
     throw error;
   }
-}
-
-/** Adds counts of failures to sessions. */
-export async function addErrorCounts<Row extends SessionRow>(
-  database: Database,
-  workspaceId: string,
-  rows: readonly Row[],
-): Promise<(Row & SessionErrors)[]> {
-  const ids = rows.map(({ session_id }) => session_id);
-  const errors = await readSessionErrors(database, workspaceId, ids);
-  const none: SessionErrors = { tool_error_count: 0, api_error_count: 0 };
-  return rows.map((row) => ({ ...row, ...(errors.get(row.session_id) ?? none) }));
 }
 
 function isDataException(error: unknown): boolean {

@@ -1,4 +1,5 @@
 import { hasEdit, hasError, type OutlineTurn, type Turn, toContextTokens, toConversation } from '@recount/contract';
+import { toPromptTitle } from '@recount/core';
 import { type Database, type OutlineMessage, type RowSetKey, readOutlineMessages } from '@recount/db';
 
 /** An outline is in memory, with about a hundred bytes for each message. */
@@ -40,6 +41,16 @@ const isMatch = ({ steps }: Turn<OutlineMessage>): boolean =>
     step.kind === 'tool' ? step.use.is_match || step.result?.is_match === true : step.block.is_match,
   );
 
+/** The beginning of the first text that says something. */
+function toTitle({ steps }: Turn<OutlineMessage>): string | null {
+  for (const step of steps) {
+    const text = step.kind === 'text' ? (step.block.content_text ?? '') : '';
+    const title = toPromptTitle(text);
+    if (title !== undefined) return title;
+  }
+  return null;
+}
+
 function toOutlineTurn(turn: Turn<OutlineMessage>): OutlineTurn {
   const { id, ordinal, cost_usd } = turn.message;
   const results = turn.steps.flatMap((step) =>
@@ -49,6 +60,7 @@ function toOutlineTurn(turn: Turn<OutlineMessage>): OutlineTurn {
     id,
     ordinal,
     kind: turn.kind,
+    title: turn.kind === 'prompt' ? toTitle(turn) : null,
     is_error: hasError(turn),
     is_edit: hasEdit(turn),
     context_tokens: toContextTokens(turn.message),

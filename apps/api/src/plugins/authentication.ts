@@ -1,3 +1,4 @@
+import { READING_SCOPES } from '@recount/contract/access';
 import {
   type Actor,
   API_KEY_PATTERN,
@@ -7,6 +8,7 @@ import {
   findSignInHolder,
   hashApiKey,
   type KeyHolder,
+  type PeopleScope,
   type SignInHolder,
   toKeyActor,
   touchApiKey,
@@ -15,14 +17,16 @@ import {
 import type { FastifyRequest } from 'fastify';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { ApiConfig } from '../config.ts';
+import type { ProviderSignIns } from '../identity/provider-sign-ins.ts';
 import { ProblemError, toLogReason } from '../problems/problem-error.ts';
 import { type Credential, clearFormerCookie, readCredential } from './credentials.ts';
 
 /** Who makes a request, and how long the key is valid. */
-interface RequestHolder extends Pick<KeyHolder, 'workspaceId' | 'keyId' | 'scopes' | 'person' | 'expiresAt'> {
+interface RequestHolder
+  extends Pick<KeyHolder, 'workspaceId' | 'keyId' | 'scopes' | 'person' | 'expiresAt' | 'isDemo' | 'policy'> {
   /** Defaults to the key. */
   actor?: Actor;
-  /** Of a browser that is signed in to the dashboard. */
+  /** The sign-in of a browser; undefined for a request with a key. */
   signInId?: string;
 }
 
@@ -45,7 +49,7 @@ const TOUCH_INTERVAL_MS = 60_000;
 const MAX_KNOWN_KEYS = 10_000;
 /** Everything accessible without a key. */
 const PUBLIC_PATHS =
-  /^\/(healthz|readyz|openapi\.json|docs(\/.*)?|v1\/sign-in\/link|v1\/sign-out|v1\/device\/(code|token)|shared\/:token)$/;
+  /^\/(healthz|readyz|openapi\.json|docs(\/.*)?|v1\/sign-in\/(link|response|providers(\/:provider_id)?)|v1\/sign-out|v1\/device\/(code|token)|shared\/:token)$/;
 const CHALLENGE = 'Bearer realm="recount"';
 
 /** The workspace that a request may access (its key's). */
@@ -71,15 +75,32 @@ export function actorOf({ keyHolder }: FastifyRequest): Actor {
   return keyHolder.actor ?? toKeyActor(keyHolder.keyId);
 }
 
-/** `admin` includes everything within its workspace; what concerns all workspaces needs `operator`. */
-export function hasScope({ scopes }: Pick<KeyHolder, 'scopes'>, scope: ApiKeyScope): boolean {
-  return scopes.includes(scope) || (scope !== 'operator' && scopes.includes('admin'));
+/** The workspace whose people and teams a request changes, and its actor. */
+export const peopleScopeOf = (request: FastifyRequest): PeopleScope => ({
+  workspaceId: workspaceOf(request),
+  actor: actorOf(request),
+});
+
+/**
+ * `admin` includes everything within its workspace; what concerns all workspaces needs `operator`, and machines enrol
+ * with `enrol` only, so that no admin's key is rolled out. `read` is what every
+ * scope that reads anything includes; what such a key may see is decided by `toAccess`.
+ */
+function hasScope({ scopes }: Pick<KeyHolder, 'scopes'>, scope: ApiKeyScope): boolean {
+  const isEnough = (each: ApiKeyScope): boolean => each === scope || (scope === 'read' && READING_SCOPES.has(each));
+  return scopes.some(isEnough) || (scope !== 'operator' && scope !== 'enrol' && scopes.includes('admin'));
 }
 
 /** The problem of a key without the scope. */
 export function missingScope(scope: ApiKeyScope, detail = `This needs a key with the scope ${scope}`): ProblemError {
   const headers = { 'www-authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` };
   return new ProblemError('missing-scope', detail, { headers });
+}
+
+/** Throws ProblemError in the demo. What came to it would disappear with it. */
+export function refuseDemo(holder: Pick<KeyHolder, 'isDemo'> | null): void {
+  if (holder?.isDemo)
+    throw missingScope('ingest', 'The demo accepts nothing, because it is deleted after a day. Use another workspace');
 }
 
 /** True if the request may access what concerns all workspaces. */
@@ -91,10 +112,14 @@ export function requireOperator(request: FastifyRequest): void {
   if (!isOperator(request)) throw missingScope('operator');
 }
 
+type AuthenticationDependencies = Pick<ApiDependencies, 'database' | 'log' | 'now'> & {
+  providerSignIns: ProviderSignIns;
+};
+
 /** Checks the key on every route that has a scope. Throws if a route has none and is not in PUBLIC_PATHS. */
 export function addAuthentication(
   app: ApiApp,
-  deps: Pick<ApiDependencies, 'database' | 'log' | 'now'>,
+  deps: AuthenticationDependencies,
   config: Pick<ApiConfig, 'maxRequestsPerMinute' | 'maxFailedKeysPerMinute'>,
 ): void {
   const findHolder = createHolderLookup(app, deps, config);
@@ -117,6 +142,7 @@ export function addAuthentication(
     if (scope !== 'any' && !hasScope(holder, scope)) {
       throw missingScope(scope);
     }
+    if (scope === 'ingest') refuseDemo(holder);
     request.keyHolder = holder;
     if (!isRateLimited) return;
     const limit = await countRequest(request);
@@ -129,7 +155,7 @@ export function addAuthentication(
 
 function createHolderLookup(
   app: ApiApp,
-  { database, log, now = Date.now }: Pick<ApiDependencies, 'database' | 'log' | 'now'>,
+  { database, log, providerSignIns, now = Date.now }: AuthenticationDependencies,
   config: Pick<ApiConfig, 'maxFailedKeysPerMinute'>,
 ): (request: FastifyRequest) => Promise<KeyHolder | SignInHolder> {
   const countFailure = app.createRateLimit({ max: config.maxFailedKeysPerMinute, timeWindow: RATE_WINDOW_MS });
@@ -160,7 +186,7 @@ function createHolderLookup(
         headers,
       });
     }
-    const holder = await findHolder(database.database, credential, hash);
+    const holder = await checkProvider(providerSignIns, () => findHolder(database.database, credential, hash));
     if (holder === undefined) {
       lastTouchedMs.delete(hash);
       await countFailure(request);
@@ -178,6 +204,19 @@ function createHolderLookup(
     touch(hash, holder);
     return holder;
   };
+}
+
+/** Finds the holder, after a check with the provider of its sign-in if that is due. */
+async function checkProvider(
+  providerSignIns: ProviderSignIns,
+  find: () => Promise<KeyHolder | SignInHolder | undefined>,
+): Promise<KeyHolder | SignInHolder | undefined> {
+  const holder = await find();
+  if (holder === undefined || !('signInId' in holder) || !providerSignIns.isDue(holder)) return holder;
+  await providerSignIns.check(holder);
+  const checked = await find();
+  if (checked !== undefined && 'signInId' in checked) providerSignIns.requireChecked(checked);
+  return checked;
 }
 
 async function findHolder(

@@ -33,6 +33,19 @@ export function readCredential(request: FastifyRequest): Credential | undefined 
   return secrets;
 }
 
+/**
+ * The origin of the dashboard's page that makes a request. Throws ProblemError if another origin's page does, which cannot
+ * send the header.
+ */
+export function requireOwnOrigin(request: FastifyRequest): string {
+  const { origin = `${request.protocol}://${request.host}`, 'sec-fetch-site': site } = request.headers;
+  const isOwn = site === undefined || site === 'same-origin';
+  const url = URL.parse(origin);
+  if (isOwn && request.headers[BROWSER_REQUEST_HEADER] !== undefined && /^https?:$/.test(url?.protocol ?? ''))
+    return url?.origin ?? '';
+  throw new ProblemError('cross-origin-request', 'Only a page of the dashboard can do this. Open /sign-in');
+}
+
 /** The secrets of a signed-in browser; the origin of the request is not checked. */
 export function readSignIn(request: FastifyRequest): SignInSecrets | undefined {
   const page = readPageSecret(request.originalUrl);
@@ -40,8 +53,9 @@ export function readSignIn(request: FastifyRequest): SignInSecrets | undefined {
   return page === undefined || cookie === undefined ? undefined : { page, cookie };
 }
 
+/** Some exporters of OpenTelemetry send the space as it is written in their variable, `%20`. */
 export function readBearerToken(header: string | undefined): string | undefined {
-  return /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1];
+  return /^Bearer(?: +|%20)(\S+) *$/i.exec(header ?? '')?.[1];
 }
 
 export function setSignInCookie(

@@ -61,7 +61,7 @@ export function addOpenapi(app: ApiApp): void {
       .header('content-security-policy', DOCS_CONTENT_SECURITY_POLICY)
       .type(`${mediaType}; charset=utf-8`)
       .send(content);
-  const options = { schema: { hide: true } };
+  const options = { config: { reveals: 'nothing' as const }, schema: { hide: true } };
   app.get('/openapi.json', options, async (_request, reply) =>
     reply.type('application/json; charset=utf-8').send(await readFile(DOCUMENT)),
   );

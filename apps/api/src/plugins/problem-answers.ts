@@ -33,18 +33,46 @@ export function addProblemAnswers(app: ApiApp, answerUnrouted: AnswerUnrouted = 
   });
 }
 
+/** The body of a problem’s answer. */
+export type RenderProblem = (
+  problem: ProblemError,
+  request: FastifyRequest,
+) => Promise<{ type: string; body: string | Buffer }>;
+
 /** The framework also calls this where no hook runs, so it sets the request id itself. */
 export function answerWithProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const problem = toProblemError(error);
+  sendProblem(problem, request, reply, {
+    type: PROBLEM_MEDIA_TYPE,
+    body: JSON.stringify(renderProblem(problem, request.id)),
+  });
+}
+
+/** The same for routes whose protocol has another form for errors. */
+export async function answerWithRendered(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  render: RenderProblem,
+): Promise<FastifyReply> {
+  const problem = toProblemError(error);
+  return sendProblem(problem, request, reply, await render(problem, request));
+}
+
+function sendProblem(
+  problem: ProblemError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { type, body }: Awaited<ReturnType<RenderProblem>>,
+): FastifyReply {
   const { status } = PROBLEMS[problem.slug];
   const level = status < 500 ? 'debug' : status === 500 ? 'error' : 'warn';
   // Not the problem's own text, which is for the client and may quote what it sent.
   const reason = problem.cause === undefined ? undefined : toLogReason(problem.cause);
   request.log[level]({ problem: problem.slug, reason }, 'request failed');
-  reply.code(status).headers(problem.headers).header(REQUEST_ID_HEADER, request.id).type(PROBLEM_MEDIA_TYPE);
-  const body = JSON.stringify(renderProblem(problem, request.id));
-  if (!hasUnreadBody(request)) reply.send(body);
-  else reply.headers({ 'content-length': Buffer.byteLength(body) }).send(linger(body, request.raw));
+  reply.code(status).headers(problem.headers).header(REQUEST_ID_HEADER, request.id).type(type);
+  if (!hasUnreadBody(request)) return reply.send(body);
+  return reply.headers({ 'content-length': Buffer.byteLength(body) }).send(linger(body, request.raw));
 }
 
 /** True if the client has not finished sending its body. */
@@ -57,7 +85,7 @@ export function hasUnreadBody({ raw, headers }: FastifyRequest): boolean {
  * The answer to a client that is still sending. It ends the connection, but not immediately. If it were closed with
  * unread bytes, it would be reset, and many clients would see the reset instead of the answer.
  */
-function linger(body: string, raw: IncomingMessage): Readable {
+function linger(body: string | Buffer, raw: IncomingMessage): Readable {
   const isOver = new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, LINGER_MS);
     finished(raw, { writable: false }, () => {
@@ -65,7 +93,7 @@ function linger(body: string, raw: IncomingMessage): Readable {
       resolve();
     });
   });
-  async function* answer(): AsyncGenerator<string> {
+  async function* answer(): AsyncGenerator<string | Buffer> {
     yield body;
     raw.unpipe();
     raw.resume();

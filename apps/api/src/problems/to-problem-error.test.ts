@@ -33,6 +33,20 @@ describe('toProblemError', () => {
     },
   );
 
+  it('names the node of a cluster that does not answer', () => {
+    const lost = withCode('connection to the remote node recount@10.0.0.2:5432 failed with …', '08006');
+    expect(toProblemError(failedQuery(lost))).toMatchObject({
+      slug: 'database-unavailable',
+      message: 'The node 10.0.0.2:5432 of the database’s cluster does not answer; try again when it has started',
+    });
+  });
+
+  it('says that someone has to give the server access to its store', () => {
+    const { message } = toProblemError(new RawStoreError('denied', 'EACCES at /srv/secret'));
+    expect(message).toContain('Its operator must give it access');
+    expect(toProblemError(new RawStoreError('unavailable', 'away')).message).not.toContain('access');
+  });
+
   it.each([
     [new RawStoreError('out-of-space', 'ENOSPC at /srv/secret'), 'store-full', 507],
     [failedQuery(withCode('could not extend file "secret"', '53100')), 'database-full', 503],
@@ -59,7 +73,7 @@ describe('toProblemError', () => {
     expect(toProblemError(error)).toMatchObject({
       slug: 'database-unavailable',
       headers: { 'retry-after': '5' },
-      message: 'The database is unavailable; try again',
+      message: 'The API cannot reach the database; try again',
     });
   });
 

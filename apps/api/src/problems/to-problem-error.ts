@@ -1,5 +1,13 @@
 import type { FieldError, ProblemSlug } from '@recount/contract';
-import { isDatabaseFull, isDatabaseUnavailable, type NameField, UnresolvedNameError } from '@recount/db';
+import {
+  findLostNode,
+  isDatabaseFull,
+  isDatabaseUnavailable,
+  type NameField,
+  PeopleError,
+  type PeopleErrorCode,
+  UnresolvedNameError,
+} from '@recount/db';
 import { ReceiveError, type ReceiveErrorCode } from '@recount/ingest';
 import { RawStoreError } from '@recount/storage';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
@@ -28,6 +36,9 @@ const RETRY_AFTER = { 'retry-after': '5' };
 /** Someone has to free up space. */
 const RETRY_AFTER_FULL = { 'retry-after': '30' };
 
+const STORE_DENIED =
+  'The server may not use its raw store. Its operator must give it access to the folder or bucket; then try again';
+
 /** 507: the raw store is full. */
 export function createStoreFull(cause?: unknown): ProblemError {
   const detail = 'The raw store is full. The server’s operator must free space; then try again';
@@ -45,6 +56,7 @@ export function toProblemError(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   if (error instanceof ReceiveError) return new ProblemError(RECEIVE_SLUGS[error.code], error.message);
   if (error instanceof UnresolvedNameError) return toUnknownName(error);
+  if (error instanceof PeopleError) return toPeopleProblem(error);
   if (error instanceof RawStoreError) {
     if (error.code === 'not-found') {
       const detail = 'The raw store lacks the bytes. Uploading the same file again restores them';
@@ -52,30 +64,52 @@ export function toProblemError(error: unknown): ProblemError {
     }
     if (!error.retryable) return toInternalError(error);
     if (error.code === 'out-of-space') return createStoreFull(error);
-    const detail = 'The raw store is unavailable; try again';
+    const detail = error.code === 'denied' ? STORE_DENIED : 'The API cannot reach the raw store; try again';
     return new ProblemError('store-unavailable', detail, { headers: RETRY_AFTER, cause: error });
   }
   if (isDatabaseFull(error)) return createDatabaseFull(error);
   if (isDatabaseUnavailable(error)) {
-    const detail = 'The database is unavailable; try again';
+    const node = findLostNode(error);
+    const detail =
+      node === undefined
+        ? 'The API cannot reach the database; try again'
+        : `The node ${node} of the database’s cluster does not answer; try again when it has started`;
     return new ProblemError('database-unavailable', detail, { headers: RETRY_AFTER, cause: error });
   }
   return toFrameworkProblem(error) ?? toInternalError(error);
 }
 
-const PARAMETERS: Record<NameField, string> = {
+/** Parameters of names. */
+export const NAME_PARAMETERS: Record<NameField, string> = {
   agent: 'agent',
   project: 'project',
+  repository: 'repository',
   gitBranch: 'git_branch',
   model: 'model',
   machine: 'machine',
   person: 'person',
+  team: 'team',
+  costCentre: 'cost_centre',
+  kindOfWork: 'kind_of_work',
   sessionId: 'session_id',
 };
 
 function toUnknownName({ field, message, candidates }: UnresolvedNameError): ProblemError {
-  const errors = [{ location: 'query' as const, field: PARAMETERS[field], message }];
+  const errors = [{ location: 'query' as const, field: NAME_PARAMETERS[field], message }];
   return new ProblemError('unknown-name', message, { extensions: { errors, candidates: [...candidates] } });
+}
+
+const PEOPLE_SLUGS: Record<PeopleErrorCode, ProblemSlug> = {
+  'name-taken': 'name-taken',
+  'unknown-name': 'unknown-name',
+  'team-in-use': 'team-in-use',
+  merged: 'already-merged',
+  invalid: 'invalid-request',
+};
+
+function toPeopleProblem({ code, field, message }: PeopleError): ProblemError {
+  const errors = [{ location: 'body' as const, field, message }];
+  return new ProblemError(PEOPLE_SLUGS[code], message, { extensions: { errors } });
 }
 
 function toInternalError(cause: unknown): ProblemError {

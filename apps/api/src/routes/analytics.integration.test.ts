@@ -1,4 +1,4 @@
-import { REPORT_SCHEMAS, type SessionDetail, type UsageReport } from '@recount/contract';
+import { REPORT_SCHEMAS, type SessionDetail, type SessionList, type UsageReport } from '@recount/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectProblem } from '../testing/expect-problem.ts';
 import { createTestApi, type TestApi } from '../testing/test-api.ts';
@@ -53,8 +53,10 @@ describe.each(Object.entries(REPORT_SCHEMAS))('%s', (name, { answer: schema }) =
   it('shows nothing of another workspace', async () => {
     const headers = { authorization: `Bearer ${api.keys.other}` };
     const { totals } = await read<{ totals: Record<string, unknown> }>(name, { headers });
-    const counts = Object.entries(totals).filter(([, value]) => typeof value === 'number');
-    expect(counts.every(([, value]) => value === 0)).toBe(true);
+    // Facts of the calendar.
+    const { days: _days, days_left: _left, ...others } = totals;
+    const counts = Object.values(others).filter((value) => typeof value === 'number');
+    expect(counts.filter((count) => count !== 0)).toEqual([]);
   });
 });
 
@@ -73,7 +75,7 @@ describe('usage', () => {
 
   it('lists what it can be grouped by', async () => {
     const problem = await expectProblem(await ask('usage?group_by=day,tool'), 400, 'invalid-request');
-    expect(problem.errors?.[0]?.message).toContain('hour, day, week, month, model, project');
+    expect(problem.errors?.[0]?.message).toContain('hour, day, week, month, model, repository');
   });
 
   it('truncates a long answer, and says so', async () => {
@@ -81,6 +83,39 @@ describe('usage', () => {
     expect(rows).toHaveLength(1);
     expect(truncated).toBe(true);
     expect(totals.own.responses).toBe(5);
+  });
+
+  it('answers further breakdowns with the same rows as a request for each', async () => {
+    const groups = ['day,model', 'session', ''];
+    const query = groups.map((each) => `breakdown=${each}`).join('&');
+    const { breakdowns = [], rows } = await read<UsageReport>(`usage?group_by=model&limit=1&${query}`);
+    expect(rows).toHaveLength(1);
+    expect(breakdowns).toHaveLength(groups.length);
+    for (const [index, group] of groups.entries()) {
+      const alone = await read<UsageReport>(`usage?limit=1&group_by=${group}`);
+      const { filters, truncated } = alone;
+      expect(breakdowns[index]).toEqual({ group_by: filters.group_by, rows: alone.rows, truncated });
+    }
+    expect('breakdowns' in (await read<UsageReport>('usage'))).toBe(false);
+  });
+
+  it('refuses unknown or too many breakdowns', async () => {
+    const many = 'breakdown=day&'.repeat(13);
+    for (const query of ['breakdown=colour', 'breakdown=day&breakdown=tool', many]) {
+      const problem = await expectProblem(await ask(`usage?${query}`), 400, 'invalid-request');
+      expect(problem.errors?.[0]?.field, query).toContain('breakdown');
+    }
+  });
+
+  it('says title, start and kind of the session of each row', async () => {
+    const { rows } = await read<UsageReport>('usage?group_by=day,session');
+    const { sessions } = (await (await api.fetch('/v1/sessions')).json()) as SessionList;
+    expect(rows).toHaveLength(2);
+    for (const { session, session_title, session_start, is_subagent } of rows) {
+      const known = sessions.find((each) => each.session_id === session);
+      expect(session_start).toBe(known?.first_timestamp);
+      expect([session_title, is_subagent]).toEqual([known?.title, false]);
+    }
   });
 
   it('is shown with its session', async () => {

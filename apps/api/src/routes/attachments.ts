@@ -11,7 +11,7 @@ import {
   sessionParamsSchema,
   uploadHeadersSchema,
 } from '@recount/contract';
-import { type AttachmentRow, findAttachment, listAttachments } from '@recount/db';
+import { type AttachmentRow, findAttachment, listAttachments, showPeople } from '@recount/db';
 import { DEFAULT_MAX_ATTACHMENT_BYTES, readAttachment, receiveAttachment } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
@@ -63,7 +63,7 @@ const uploadSchema = {
 };
 
 const LIST_ATTACHMENTS = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'texts' },
   schema: {
     operationId: 'listAttachments',
     summary: 'List the files that an agent keeps with a session’s transcript',
@@ -78,7 +78,7 @@ const LIST_ATTACHMENTS = {
 } as const;
 
 const GET_ATTACHMENT = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'texts' },
   schema: {
     operationId: 'getAttachment',
     summary: 'Download a file that an agent keeps with a session’s transcript',
@@ -109,7 +109,7 @@ export async function addAttachmentRoutes(
     app.addContentTypeParser('*', (_request, _payload, done) => done(null));
     app.put(
       '/v1/sessions/:session_id/attachments',
-      { schema: uploadSchema, config: { scope: 'ingest', isRateLimited: false } },
+      { schema: uploadSchema, config: { scope: 'ingest', reveals: 'nothing', isRateLimited: false } },
       (request, reply) =>
         slots.run(uploaderOf(request), async () => {
           assertBodySize({ maxTranscriptBytes: maxBytes }, request);
@@ -154,7 +154,7 @@ function addAttachmentReading(app: ApiApp, deps: Deps): void {
     const isNamed = named.length > 0 || cursor !== undefined;
     const sessionId = isNamed ? name : (await requireSession(database, workspaceId, name)).session_id;
     const rows = sessionId === name ? named : await listAttachments(database, workspaceId, sessionId, page);
-    const attachments = rows.slice(0, limit);
+    const attachments = await showPeople(database, workspaceId, rows.slice(0, limit));
     const last = rows.length > limit ? attachments.at(-1) : undefined;
     return {
       attachments: attachments.map(toAnswer),

@@ -8,12 +8,12 @@ import { workspaceOf } from '../plugins/authentication.ts';
 const cursorSchema = z.strictObject({ entry: z.string().max(100) });
 
 const LIST_AUDIT = {
-  config: { scope: 'admin' },
+  config: { scope: 'admin', reveals: 'nothing' },
   schema: {
     operationId: 'listAudit',
-    summary: 'List who changed what',
+    summary: 'List who changed what, and who read whose texts',
     description:
-      'Keys, settings, prices, deletions, and runs over all transcripts. Entries are written with the change itself, and never changed.',
+      'Keys, settings, prices, deletions, and runs over all transcripts, written with the change itself; `texts.read`, before the texts are answered, once an hour for each reader and session. Entries are never changed.',
     tags: ['operations'],
     querystring: auditQuerySchema,
     response: { 200: auditListSchema },

@@ -70,6 +70,16 @@ describe('a machine without a key', () => {
     expect(JSON.stringify(entries)).not.toMatch(new RegExp(`${key}|${codes.device_code}|${codes.user_code}`));
   });
 
+  it('gets a key named after the machine, without secrets', async () => {
+    const token = `ghp_${'wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx'}`;
+    const codes = await askForCode({ machine: `runner-${token}` });
+    const approved = await approve({ user_code: codes.user_code });
+    expect(await approved.json()).toMatchObject({ machine: 'runner-[REDACTED:github]' });
+    await askForKey(codes);
+    const { rows } = await query('SELECT to_jsonb(k)::text AS row FROM recount.api_keys AS k');
+    expect(rows.filter(({ row }) => row.includes(token))).toEqual([]);
+  });
+
   it('receives none for a code that is expired, unknown, or approved by a key that was revoked since then', async () => {
     const old = await askForCode();
     await query("UPDATE recount.device_requests SET expires_at = now() - interval '1 second'");

@@ -16,21 +16,21 @@ import {
   holdApiKey,
   redeemDeviceCode,
 } from '@recount/db';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { actorOf, workspaceOf } from '../plugins/authentication.ts';
+import { actorOf, refuseDemo, workspaceOf } from '../plugins/authentication.ts';
+import { createMinuteLimit } from '../plugins/minute-limit.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const MAX_BODY_BYTES = 16 * 1024;
-const RATE_WINDOW_MS = 60_000;
 /** Codes that one address may request. */
 const MAX_CODES_PER_MINUTE = 10;
 /** Polls for a key by one address, for ten machines, each every five seconds. */
 const MAX_TOKENS_PER_MINUTE = 120;
 
 const CREATE_DEVICE_CODE = {
+  config: { reveals: 'nothing' },
   schema: {
     operationId: 'createDeviceCode',
     summary: 'Request a key with a code that an admin approves',
@@ -43,6 +43,7 @@ const CREATE_DEVICE_CODE = {
 } as const;
 
 const REDEEM_DEVICE_CODE = {
+  config: { reveals: 'nothing' },
   schema: {
     operationId: 'redeemDeviceCode',
     summary: 'Fetch the key of an approved code',
@@ -55,7 +56,7 @@ const REDEEM_DEVICE_CODE = {
 } as const;
 
 const APPROVE_DEVICE = {
-  config: { scope: 'admin' },
+  config: { scope: 'admin', reveals: 'nothing' },
   schema: {
     operationId: 'approveDevice',
     summary: 'Approve the code of a machine that requests a key',
@@ -69,6 +70,18 @@ const APPROVE_DEVICE = {
   },
 } as const;
 
+/** RFC 8628 has forms; programs of recount send JSON. */
+function addParsers(app: ApiApp): void {
+  app.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: MAX_BODY_BYTES }, (_request, body, done) =>
+    done(null, Object.fromEntries(new URLSearchParams(String(body)))),
+  );
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
+    app.getDefaultJsonParser('error', 'error'),
+  );
+}
+
 /** Lets a machine without a key get one. It shows a code, and an admin approves it (RFC 8628). */
 export async function addDeviceRoutes(
   parent: ApiApp,
@@ -76,29 +89,14 @@ export async function addDeviceRoutes(
 ): Promise<void> {
   await parent.register(async (scope) => {
     const app = scope as ApiApp;
-    app.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: MAX_BODY_BYTES }, (_request, body, done) =>
-      done(null, Object.fromEntries(new URLSearchParams(String(body)))),
-    );
-    app.addContentTypeParser(
-      'application/json',
-      { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
-      app.getDefaultJsonParser('error', 'error'),
-    );
-    const limit = (max: number) => {
-      let count: ReturnType<ApiApp['createRateLimit']> | undefined;
-      return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-        reply.header('cache-control', 'no-store');
-        // Created on the first request, because the program that writes the API's documentation has no limiter.
-        count ??= app.createRateLimit({ max, timeWindow: RATE_WINDOW_MS });
-        const counted = await count(request);
-        if (counted.isAllowed || !counted.isExceeded) return;
-        const headers = { 'retry-after': String(counted.ttlInSeconds) };
-        throw new ProblemError('too-many-requests', `At most ${max} requests a minute from one address`, { headers });
-      };
-    };
+    addParsers(app);
+    const limit = (max: number) => createMinuteLimit(app, max);
 
     app.post('/v1/device/code', { ...CREATE_DEVICE_CODE, onRequest: limit(MAX_CODES_PER_MINUTE) }, async (request) => {
-      const { machine, scope: words } = request.body;
+      const { scope: words } = request.body;
+      // Always redacted, because the workspace, which decides that for uploads, is not known yet.
+      const { redactText } = await import('@recount/ingest/secrets');
+      const machine = await redactText(request.body.machine);
       const scopes = words.split(' ') as DeviceScope[];
       const made = await pool.withTransaction((transaction) => createDeviceRequest(transaction, { machine, scopes }));
       if (made === undefined) throw new ProblemError('too-many-requests', 'Too many machines are waiting for approval');
@@ -126,6 +124,7 @@ export async function addDeviceRoutes(
     app.post('/v1/device/approve', APPROVE_DEVICE, async (request) => {
       const { user_code: userCode, scopes, person = null } = request.body;
       const workspaceId = workspaceOf(request);
+      refuseDemo(request.keyHolder);
       const keyExpiresAt = request.keyHolder?.expiresAt ?? null;
       const approval = { workspaceId, scopes, person, keyExpiresAt, actor: actorOf(request) };
       const approved = await pool.withTransaction(async (transaction) => {

@@ -96,6 +96,15 @@ describe('GET /v1/export', () => {
     expect((await readLines('sessions?session_id=second&format=ndjson'))[0]?.git_branch).toBe('=danger()');
   });
 
+  it.each(['usage', 'messages', 'sessions'])('filters %s by each name', async (dataset) => {
+    const all = await readLines(`${dataset}?format=ndjson`);
+    const own = await readLines(`${dataset}?format=ndjson&session_id=second`);
+    for (const filter of ['agent=claude-code', 'agent=claude&agent=codex', 'subagents=exclude'])
+      expect(await readLines(`${dataset}?format=ndjson&${filter}`), filter).toEqual(all);
+    for (const filter of ['project=%2Fsrv%2Fc', 'repository=c', 'git_branch=%3Ddanger()', 'project=srv&repository=c'])
+      expect(await readLines(`${dataset}?format=ndjson&${filter}`), filter).toEqual(own);
+  });
+
   it('filters as reports do', async () => {
     const count = async (query: string) => (await readLines(`usage?format=ndjson&${query}`)).length;
     expect(await count('session_id=first')).toBe(20);

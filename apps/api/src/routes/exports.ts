@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { PassThrough, type Readable } from 'node:stream';
 import { EXPORT_DATASETS, exportQuerySchema } from '@recount/contract';
-import type { ExportDataset } from '@recount/db';
+import { type ExportDataset, requireMatches } from '@recount/db';
 import { toFileEnding, toMediaType, writeExport } from '@recount/db/export';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { ApiConfig } from '../config.ts';
@@ -19,6 +19,9 @@ interface WantedExport {
   workspaceId: string;
   dataset: ExportDataset;
   query: z.output<typeof exportQuerySchema>;
+  onlyNames: readonly string[] | null;
+  /** Takes out of rows what the reader may not see. */
+  reveal: FastifyRequest['reveal'];
 }
 
 /**
@@ -48,7 +51,7 @@ export function addExportRoutes(
       `/v1/export/${dataset}`,
       {
         exposeHeadRoute: false,
-        config: { scope: 'read' },
+        config: { scope: 'read', reveals: 'figures', isLimitable: true },
         schema: {
           operationId: `export${dataset.charAt(0).toUpperCase()}${dataset.slice(1)}`,
           summary: `Export ${dataset}`,
@@ -61,7 +64,9 @@ export function addExportRoutes(
       async (request, reply) => {
         const { query } = request;
         const { format } = query;
-        const stream = await startExport({ workspaceId: workspaceOf(request), dataset, query }, reply);
+        const { onlyNames, reveal } = request;
+        const wanted = { workspaceId: workspaceOf(request), dataset, query, onlyNames, reveal };
+        const stream = await startExport(wanted, reply);
         breakOffWhenStalled(reply, stream, exportStallTimeoutMs);
         reply
           .type(toMediaType(format))
@@ -94,9 +99,12 @@ function createExportStarter({ database, log }: Deps) {
     }
     underWay++;
     try {
-      const { workspaceId, dataset, query } = wanted;
-      const { filter } = await resolveFilter(database.database, workspaceId, query);
-      await writeExport({ database }, { dataset, format: query.format, filter }, output, { signal });
+      const { workspaceId, dataset, query, onlyNames, reveal } = wanted;
+      const { filter, unmatched } = await resolveFilter(database.database, workspaceId, query, onlyNames);
+      // A file without rows would not say why.
+      requireMatches(unmatched);
+      const request = { dataset, format: query.format, filter, ...(reveal !== null && { reveal }) };
+      await writeExport({ database }, request, output, { signal });
     } finally {
       underWay--;
     }

@@ -1,34 +1,30 @@
 import {
+  type ApiKeyRequest,
   apiKeyListSchema,
   apiKeyParamsSchema,
   apiKeyRequestSchema,
   apiKeyRotationSchema,
   apiKeySecretSchema,
   keyHolderSchema,
+  ROLES,
+  toRole,
 } from '@recount/contract';
-import {
-  createApiKey,
-  type Database,
-  holdApiKey,
-  isOperatorKey,
-  listApiKeys,
-  revokeApiKey,
-  rotateApiKey,
-} from '@recount/db';
+import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '@recount/db';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { actorOf, isOperator, missingScope, workspaceOf } from '../plugins/authentication.ts';
-import { acceptJsonBodies } from '../plugins/json-bodies.ts';
+import { actorOf, workspaceOf } from '../plugins/authentication.ts';
+import { addJsonRoutes } from '../plugins/json-bodies.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
+import { changeKeys, requireRightTo } from './change-keys.ts';
 
 /** Secrets must not be cached. */
 const NOT_CACHED = ['cache-control', 'no-store'] as const;
 
 const GET_KEY = {
-  config: { scope: 'any' },
+  config: { scope: 'any', reveals: 'nothing' },
   schema: {
     operationId: 'getKey',
     summary: 'Read what the key may do',
@@ -38,7 +34,7 @@ const GET_KEY = {
 } as const;
 
 const LIST_KEYS = {
-  config: { scope: 'admin' },
+  config: { scope: 'admin', reveals: 'nothing' },
   schema: {
     operationId: 'listKeys',
     summary: 'List the keys of the workspace',
@@ -49,7 +45,7 @@ const LIST_KEYS = {
 } as const;
 
 const CREATE_KEY = {
-  config: { scope: 'admin' },
+  config: { scope: 'admin', reveals: 'nothing' },
   schema: {
     operationId: 'createKey',
     summary: 'Create a key',
@@ -61,7 +57,7 @@ const CREATE_KEY = {
 } as const;
 
 const ROTATE_KEY = {
-  config: { scope: 'admin' },
+  config: { scope: 'admin', reveals: 'nothing' },
   schema: {
     operationId: 'rotateKey',
     summary: 'Rotate the secret of a key',
@@ -75,12 +71,12 @@ const ROTATE_KEY = {
 } as const;
 
 const REVOKE_KEY = {
-  config: { scope: 'admin' },
+  config: { scope: 'admin', reveals: 'nothing' },
   schema: {
     operationId: 'revokeKey',
     summary: 'Revoke a key',
     description:
-      'It is refused from now on, and so are the keys that it created or rotated. Their uploads remain, under their ids. A key with the scope operator can only be revoked by a key with that scope.',
+      'It is refused from now on, and so are the keys that it created or rotated, and the browsers that signed in with links of theirs. That is final, except for the key of a provider’s account (see restoreAccount): create another key to give access again. Their uploads remain, under their ids. A key with the scope operator can only be revoked by a key with that scope.',
     tags: ['operations'],
     params: apiKeyParamsSchema,
     response: {
@@ -96,37 +92,25 @@ export async function addKeyRoutes(
   { database: pool, now = Date.now }: Pick<ApiDependencies, 'database' | 'now'>,
 ): Promise<void> {
   const { database } = pool;
-  /** A key that is revoked since then cannot create another. */
-  const change = <Result>(request: FastifyRequest, work: (transaction: Database) => Promise<Result>): Promise<Result> =>
-    pool.withTransaction(async (transaction) => {
-      const isHeld = await holdApiKey(transaction, workspaceOf(request), request.keyHolder?.keyId ?? '');
-      if (!isHeld) throw new ProblemError('invalid-key', 'The key was revoked');
-      return await work(transaction);
-    });
-  const requireRight = async (request: FastifyRequest, transaction: Database, id: string): Promise<void> => {
-    if (isOperator(request) || !(await isOperatorKey(transaction, workspaceOf(request), id))) return;
-    throw missingScope('operator', 'Only a key with the scope operator can change a key that has it');
-  };
-  await parent.register(async (scope) => {
-    const app = scope as ApiApp;
-    acceptJsonBodies(app);
-
+  await addJsonRoutes(parent, {}, (app) => {
     app.get('/v1/key', GET_KEY, async ({ keyHolder }) => {
       if (keyHolder === null) throw new Error('The route has no scope');
       const { keyId, scopes, person, expiresAt } = keyHolder;
-      return { key_id: keyId, scopes, person, expires_at: expiresAt, server_version: packageJson.version };
+      const role = toRole(scopes);
+      return { key_id: keyId, scopes, role, person, expires_at: expiresAt, server_version: packageJson.version };
     });
 
     app.get('/v1/keys', LIST_KEYS, async (request) => {
       const rows = await listApiKeys(database, workspaceOf(request));
-      return { keys: rows.map(({ workspace_id: _workspaceId, ...key }) => key) };
+      return { keys: rows.map(({ workspace_id: _workspaceId, ...key }) => ({ ...key, role: toRole(key.scopes) })) };
     });
 
     app.post('/v1/keys', CREATE_KEY, async (request, reply) => {
-      const { name, scopes, person = null, expires_at: expiresAt = null } = request.body;
+      const key = toNewKey(request.body);
+      const { expiresAt } = key;
       requireEnd(request, expiresAt, now());
-      const key = { workspaceId: workspaceOf(request), name, scopes, person, expiresAt, actor: actorOf(request) };
-      const made = await change(request, (transaction) => createApiKey(transaction, key));
+      const by = { workspaceId: workspaceOf(request), actor: actorOf(request) };
+      const made = await changeKeys(pool, request, (transaction) => createApiKey(transaction, { ...key, ...by }));
       return reply
         .header(...NOT_CACHED)
         .code(201)
@@ -138,8 +122,8 @@ export async function addKeyRoutes(
       const { key_id: id } = request.params;
       if (expiresAt !== undefined) requireEnd(request, expiresAt, now());
       const rotation = { graceMs, expiresAt, actor: actorOf(request) };
-      const rotated = await change(request, async (transaction) => {
-        await requireRight(request, transaction, id);
+      const rotated = await changeKeys(pool, request, async (transaction) => {
+        await requireRightTo(request, transaction, id);
         return await rotateApiKey(transaction, workspaceOf(request), id, rotation);
       });
       if (rotated === undefined) throw new ProblemError('not-found', 'No such key, or it is revoked or has expired');
@@ -150,13 +134,19 @@ export async function addKeyRoutes(
     app.delete('/v1/keys/:key_id', REVOKE_KEY, async (request, reply) => {
       const { key_id: id } = request.params;
       const isRevoked = await pool.withTransaction(async (transaction) => {
-        await requireRight(request, transaction, id);
+        await requireRightTo(request, transaction, id);
         return await revokeApiKey(transaction, workspaceOf(request), id, actorOf(request));
       });
       if (!isRevoked) throw new ProblemError('not-found', 'No such key, or it is revoked already');
       return reply.code(204).send();
     });
   });
+}
+
+function toNewKey({ name, scopes, role, person, expires_at, machine_limit }: ApiKeyRequest) {
+  const given = scopes ?? ROLES[role ?? 'viewer'];
+  const limits = { expiresAt: expires_at ?? null, machineLimit: machine_limit ?? null };
+  return { name, scopes: given, person: person ?? null, ...limits };
 }
 
 /** The expiry must be in the future, and not after the expiry of the requesting key. */

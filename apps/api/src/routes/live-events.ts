@@ -7,13 +7,20 @@ import {
   liveEventQuerySchema,
   liveParamsSchema,
 } from '@recount/contract';
-import { findLiveSession, findLiveStream, findSession, listCheckpoints } from '@recount/db';
+import {
+  type Database,
+  findLiveSession,
+  findLiveStream,
+  findSession,
+  type LiveSessionKey,
+  listCheckpoints,
+} from '@recount/db';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { LiveConfig } from '../config.ts';
 import { toEventStream } from '../live/event-stream.ts';
-import { createLiveBell } from '../live/live-bell.ts';
+import { LiveBell } from '../live/live-bell.ts';
 import { mergeCheckpoints } from '../live/merge-checkpoints.ts';
 import { toRunningStream } from '../live/running-stream.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
@@ -41,7 +48,7 @@ const notFound = problemResponse('The workspace has no such session, nor a strea
 
 const FOLLOW_SESSION = {
   exposeHeadRoute: false,
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'texts' },
   schema: {
     operationId: 'followSession',
     summary: 'Follow a session',
@@ -56,7 +63,7 @@ const FOLLOW_SESSION = {
 
 const FOLLOW_WORKSPACE = {
   exposeHeadRoute: false,
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'figures' },
   schema: {
     operationId: 'followWorkspace',
     summary: 'Follow what runs',
@@ -73,7 +80,7 @@ const FOLLOW_WORKSPACE = {
 } as const;
 
 const LIST_CHECKPOINTS = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'texts' },
   schema: {
     operationId: 'listCheckpoints',
     summary: 'List the points that a session can be rewound to',
@@ -89,35 +96,12 @@ const LIST_CHECKPOINTS = {
 
 export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void {
   const { database } = deps.database;
-  const bell = createLiveBell(deps.database, (error) =>
+  const bell = new LiveBell(deps.database, (error) =>
     deps.log.warn({ reason: toLogReason(error) }, 'no notifications of live events, polling every second'),
   );
-  const closing = new AbortController();
-  let readerCount = 0;
-  /** By key id. */
-  const workspaceReaders = new Map<string, number>();
-  app.addHook('preClose', async () => closing.abort());
+  const readers = new LiveReaders(config);
+  app.addHook('preClose', async () => readers.close());
   app.addHook('onClose', () => bell.close());
-
-  /** Counts a reader until its connection closes. Throws ProblemError if there are too many. */
-  const admit = (request: FastifyRequest, reply: FastifyReply) => {
-    if (readerCount >= config.maxReaders) throw tooManyReaders(config.maxReaders);
-    readerCount++;
-    const gone = new AbortController();
-    reply.raw.once('close', () => {
-      readerCount--;
-      gone.abort();
-    });
-    return {
-      heartbeatMs: config.heartbeatMs,
-      slowReaderTimeoutMs: config.slowReaderTimeoutMs,
-      signal: AbortSignal.any([gone.signal, closing.signal, ...untilExpiry(request)]),
-      onSlowReader: () => {
-        request.log.info('slow reader of live events dropped');
-        reply.raw.destroy();
-      },
-    };
-  };
 
   app.get('/v1/sessions/:session_id/events', FOLLOW_SESSION, async (request, reply) => {
     const session = { workspaceId: workspaceOf(request), sessionId: request.params.session_id };
@@ -125,8 +109,8 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
     const { workspaceId, sessionId } = session;
     // A stream without a session yet is followed by its own id.
     const stream = live ?? (await findLiveStream(database, { workspaceId, streamId: sessionId }));
-    if (stream === undefined) await requireSession(workspaceId, sessionId);
-    const reader = admit(request, reply);
+    if (stream === undefined) await requireSession(database, session);
+    const reader = readers.admit(request, reply);
     const lastId = toEventId(request.query.last_event_id ?? request.headers['last-event-id']);
     const events = toEventStream(
       { database, bell },
@@ -142,32 +126,81 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
   });
 
   app.get('/v1/live/events', FOLLOW_WORKSPACE, async (request, reply) => {
-    const keyId = request.keyHolder?.keyId ?? '';
-    const count = workspaceReaders.get(keyId) ?? 0;
-    if (count >= MAX_WORKSPACE_READERS_PER_KEY) throw tooManyReaders(MAX_WORKSPACE_READERS_PER_KEY);
-    const reader = admit(request, reply);
-    workspaceReaders.set(keyId, count + 1);
-    reply.raw.once('close', () => {
-      const left = (workspaceReaders.get(keyId) ?? 1) - 1;
-      if (left === 0) workspaceReaders.delete(keyId);
-      else workspaceReaders.set(keyId, left);
-    });
-    return sendEvents(reply, toRunningStream({ database, bell }, { workspaceId: workspaceOf(request), ...reader }));
+    const reader = readers.admitOfWorkspace(request, reply);
+    return sendEvents(
+      reply,
+      toRunningStream({ database, bell }, { workspaceId: workspaceOf(request), reveal: request.reveal, ...reader }),
+    );
   });
 
   app.get('/v1/sessions/:session_id/checkpoints', LIST_CHECKPOINTS, async (request) => {
     const session = { workspaceId: workspaceOf(request), sessionId: request.params.session_id };
     const live = await findLiveSession(database, session);
-    if (live === undefined) await requireSession(session.workspaceId, session.sessionId);
+    if (live === undefined) await requireSession(database, session);
     const shown = live?.checkpoints ?? [];
     const stored = await listCheckpoints(database, session, { limit: MAX_CHECKPOINTS, known: shown });
     const checkpoints = mergeCheckpoints(stored, shown).slice(-MAX_CHECKPOINTS);
     return { session_id: session.sessionId, checkpoints };
   });
+}
 
-  async function requireSession(workspaceId: string, sessionId: string): Promise<void> {
-    if ((await findSession(database, workspaceId, sessionId)) !== undefined) return;
-    throw new ProblemError('not-found', 'There is no such session, nor a stream of it');
+async function requireSession(database: Database, { workspaceId, sessionId }: LiveSessionKey): Promise<void> {
+  if ((await findSession(database, workspaceId, sessionId)) !== undefined) return;
+  throw new ProblemError('not-found', 'There is no such session, nor a stream of it');
+}
+
+/** The open connections that follow events, each counted until it closes. */
+class LiveReaders {
+  readonly #config: LiveConfig;
+  readonly #closing = new AbortController();
+  #count = 0;
+  /** The number that follow a workspace, by key id. */
+  readonly #ofWorkspaces = new Map<string, number>();
+
+  constructor(config: LiveConfig) {
+    this.#config = config;
+  }
+
+  /** Ends all. */
+  close(): void {
+    this.#closing.abort();
+  }
+
+  /** Throws ProblemError if there are too many. */
+  admit(request: FastifyRequest, reply: FastifyReply) {
+    const { heartbeatMs, maxReaders, slowReaderTimeoutMs } = this.#config;
+    if (this.#count >= maxReaders) throw tooManyReaders(maxReaders);
+    this.#count++;
+    const gone = new AbortController();
+    reply.raw.once('close', () => {
+      this.#count--;
+      gone.abort();
+    });
+    return {
+      heartbeatMs,
+      slowReaderTimeoutMs,
+      signal: AbortSignal.any([gone.signal, this.#closing.signal, ...untilExpiry(request)]),
+      onSlowReader: () => {
+        request.log.info('slow reader of live events dropped');
+        reply.raw.destroy();
+      },
+    };
+  }
+
+  /** The same for a reader of a whole workspace. Throws ProblemError also if its key has too many. */
+  admitOfWorkspace(request: FastifyRequest, reply: FastifyReply) {
+    const counts = this.#ofWorkspaces;
+    const keyId = request.keyHolder?.keyId ?? '';
+    const count = counts.get(keyId) ?? 0;
+    if (count >= MAX_WORKSPACE_READERS_PER_KEY) throw tooManyReaders(MAX_WORKSPACE_READERS_PER_KEY);
+    const reader = this.admit(request, reply);
+    counts.set(keyId, count + 1);
+    reply.raw.once('close', () => {
+      const left = (counts.get(keyId) ?? 1) - 1;
+      if (left === 0) counts.delete(keyId);
+      else counts.set(keyId, left);
+    });
+    return reader;
   }
 }
 

@@ -505,6 +505,7 @@ describe('the completing request', () => {
     deleted.resolve();
     const refused = await answer;
     expect([refused.status, slugOf(refused.body)]).toEqual([409, 'stream-closed']);
+    expect((await api.fetch('/v1/sessions/deleted-end')).status).toBe(404);
     await close();
   });
 });

@@ -39,7 +39,7 @@ const DESCRIPTION = [
 type Deps = ApiDependencies & { space: Pick<SpaceWatch, 'assertRoom'> };
 
 const SEND_LIVE_STREAM = {
-  config: { scope: 'ingest', isRateLimited: false },
+  config: { scope: 'ingest', reveals: 'nothing', isRateLimited: false },
   schema: {
     operationId: 'sendLiveStream',
     summary: 'Send the output of a running agent',
@@ -60,8 +60,25 @@ const SEND_LIVE_STREAM = {
   },
 } as const;
 
+const GET_LIVE_OFFSET = {
+  config: { scope: 'ingest', reveals: 'nothing', swagger: { exposeHeadRoute: true } },
+  schema: {
+    operationId: 'getLiveOffset',
+    summary: 'Ask how much of a stream is stored',
+    description:
+      'In the header `Recount-Offset`; `Recount-Complete: ?1` says that the stream has ended and accepts nothing more.',
+    tags: ['live'],
+    params: liveParamsSchema,
+    querystring: liveOffsetQuerySchema,
+    response: {
+      200: z.undefined().describe('No body'),
+      404: problemResponse('The session has no such stream'),
+    },
+  },
+} as const;
+
 const LIST_LIVE_STREAMS = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'figures' },
   schema: {
     operationId: 'listLiveStreams',
     summary: 'List what runs now',
@@ -70,6 +87,12 @@ const LIST_LIVE_STREAMS = {
     response: { 200: liveListSchema },
   },
 } as const;
+
+/** The end of a process, if its stream is complete. */
+const readCompletion = (headers: z.output<typeof liveHeadersSchema>) =>
+  headers['recount-complete']
+    ? { exitCode: headers['recount-exit-code'], exitSignal: headers['recount-exit-signal'] }
+    : undefined;
 
 /** Streams of running agents, with sending and reading them. */
 export function addLiveRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void {
@@ -101,9 +124,7 @@ export function addLiveRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void
       offset: headers['recount-offset'],
       body: request.raw,
       decode,
-      completion: headers['recount-complete']
-        ? { exitCode: headers['recount-exit-code'], exitSignal: headers['recount-exit-signal'] }
-        : undefined,
+      completion: readCompletion(headers),
     });
     const { state, stored_bytes, transcript_id } = received;
     request.log.info(
@@ -114,36 +135,17 @@ export function addLiveRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void
     return { stream_id: streamId, state, stored_bytes, transcript_id };
   });
 
-  app.head(
-    '/v1/sessions/:session_id/live',
-    {
-      config: { scope: 'ingest', swagger: { exposeHeadRoute: true } },
-      schema: {
-        operationId: 'getLiveOffset',
-        summary: 'Ask how much of a stream is stored',
-        description:
-          'In the header `Recount-Offset`; `Recount-Complete: ?1` says that the stream has ended and accepts nothing more.',
-        tags: ['live'],
-        params: liveParamsSchema,
-        querystring: liveOffsetQuerySchema,
-        response: {
-          200: z.undefined().describe('No body'),
-          404: problemResponse('The session has no such stream'),
-        },
-      },
-    },
-    async (request, reply) => {
-      const key = { workspaceId: workspaceOf(request), streamId: request.query.stream };
-      const stream = await findLiveStream(database, key);
-      const isOfSession = stream?.session_id === request.params.session_id || stream?.session_id === stream?.id;
-      if (stream === undefined || !isOfSession) {
-        throw new ProblemError('not-found', 'The session has no such stream');
-      }
-      reply.header(OFFSET_HEADER, String(stream.stored_bytes));
-      reply.header('recount-complete', stream.state === 'open' ? '?0' : '?1');
-      return reply.send();
-    },
-  );
+  app.head('/v1/sessions/:session_id/live', GET_LIVE_OFFSET, async (request, reply) => {
+    const key = { workspaceId: workspaceOf(request), streamId: request.query.stream };
+    const stream = await findLiveStream(database, key);
+    const isOfSession = stream?.session_id === request.params.session_id || stream?.session_id === stream?.id;
+    if (stream === undefined || !isOfSession) {
+      throw new ProblemError('not-found', 'The session has no such stream');
+    }
+    reply.header(OFFSET_HEADER, String(stream.stored_bytes));
+    reply.header('recount-complete', stream.state === 'open' ? '?0' : '?1');
+    return reply.send();
+  });
 
   app.get('/v1/live', LIST_LIVE_STREAMS, async (request) => {
     const { state, session_id: sessionId } = request.query;

@@ -9,7 +9,7 @@ import { toTranscript } from '../testing/transcript-lines.ts';
 
 let api: TestApi;
 let operator: RequestInit;
-const WAITING = { timeout: 60_000, interval: 50 };
+const WAITING = { interval: 50 };
 
 beforeAll(async () => {
   api = await createTestApi();

@@ -3,7 +3,7 @@ import { listMaintenanceChecks, type MaintenanceCheckRow } from '@recount/db';
 import { createMaintenanceRunner } from '@recount/ingest';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { actorOf, isOperator, requireOperator, workspaceOf } from '../plugins/authentication.ts';
-import { acceptJsonBodies } from '../plugins/json-bodies.ts';
+import { addJsonRoutes } from '../plugins/json-bodies.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
@@ -12,7 +12,7 @@ const INSTALLATION = '';
 const RETRY_AFTER_SECONDS = '60';
 
 const LIST_CHECKS = {
-  config: { scope: 'admin' },
+  config: { scope: 'admin', reveals: 'nothing' },
   schema: {
     operationId: 'listChecks',
     summary: 'Read the state of checks',
@@ -24,7 +24,7 @@ const LIST_CHECKS = {
 } as const;
 
 const START_CHECK = {
-  config: { scope: 'admin' },
+  config: { scope: 'admin', reveals: 'nothing' },
   schema: {
     operationId: 'startCheck',
     summary: 'Start a check',
@@ -58,10 +58,7 @@ export async function addMaintenanceRoutes(parent: ApiApp, deps: ApiDependencies
     const scope = workspaceId === INSTALLATION ? 'installation' : 'workspace';
     return (await listMaintenanceChecks(database, workspaceId)).map((row) => toCheck(row, scope));
   };
-  await parent.register(async (scope) => {
-    const app = scope as ApiApp;
-    acceptJsonBodies(app);
-
+  await addJsonRoutes(parent, {}, (app) => {
     app.get('/v1/checks', LIST_CHECKS, async (request) => {
       const own = await list(workspaceOf(request));
       return { checks: isOperator(request) ? [...own, ...(await list(INSTALLATION))] : own };

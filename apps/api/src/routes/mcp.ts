@@ -2,7 +2,10 @@ import type { Problem } from '@recount/contract';
 import type { FastifyRequest } from 'fastify';
 import type { ApiApp } from '../api-dependencies.ts';
 import type { AskApi } from '../mcp/create-mcp-server.ts';
-import { acceptJsonBodies } from '../plugins/json-bodies.ts';
+import { addJsonRoutes } from '../plugins/json-bodies.ts';
+
+/** Each tool calls routes with the client's key, and they reveal what it may see. */
+const MCP = { config: { scope: 'read', reveals: 'nothing' }, schema: { hide: true } } as const;
 
 /** The largest JSON-RPC request; the tools limit their answers. */
 const MAX_BODY_BYTES = 256 * 1024;
@@ -12,10 +15,8 @@ const MAX_BODY_BYTES = 256 * 1024;
  * this API's own routes with the request's key, so they see what it may see.
  */
 export async function addMcpRoutes(parent: ApiApp): Promise<void> {
-  await parent.register(async (scope) => {
-    const app = scope as ApiApp;
-    acceptJsonBodies(app, MAX_BODY_BYTES);
-    app.post('/mcp', { config: { scope: 'read' }, schema: { hide: true } }, async (request, reply) => {
+  await addJsonRoutes(parent, { maxBytes: MAX_BODY_BYTES }, (app) => {
+    app.post('/mcp', MCP, async (request, reply) => {
       const response = await answerMcp(createAsk(parent, request), request);
       const type = response.headers.get('content-type');
       if (type !== null) reply.type(type);
@@ -28,7 +29,7 @@ export async function addMcpRoutes(parent: ApiApp): Promise<void> {
 function createAsk(app: ApiApp, { headers, ip }: FastifyRequest): AskApi {
   return async (path, query) => {
     const parameters = Object.entries(query).flatMap(([name, value]): [string, string][] =>
-      value === undefined ? [] : [[name, String(value)]],
+      value === undefined ? [] : [value].flat().map((each) => [name, String(each)]),
     );
     const answer = await app.inject({
       url: `${path}?${new URLSearchParams(parameters)}`,

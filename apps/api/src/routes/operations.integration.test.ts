@@ -1,3 +1,4 @@
+import { isOnCitus } from '@recount/local-postgres/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { expectProblem } from '../testing/expect-problem.ts';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api.ts';
@@ -38,6 +39,25 @@ describe('health', () => {
     expect((await fetch(`${broken.url}/healthz`)).status).toBe(200);
     broken.database.close = async () => undefined;
     await broken.close();
+  });
+
+  it.runIf(isOnCitus())('is degraded while a node of the cluster is away, with the workspaces that wait', async () => {
+    const waiting = await createTestApi();
+    const { rows } = await waiting.database.pool.query<{ nodeid: number }>(`
+      SELECT nodeid FROM pg_dist_placement AS p JOIN pg_dist_node AS n USING (groupid)
+      WHERE p.shardid = get_shard_id_for_distribution_column('recount.transcripts', '${HOME_WORKSPACE}')`);
+    // Nothing listens at port 1.
+    await waiting.database.pool.query(`UPDATE pg_dist_node SET nodeport = 1 WHERE nodeid = ${rows[0]?.nodeid}`);
+    const answer = await fetch(`${waiting.url}/readyz`);
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({
+      status: 'degraded',
+      cluster: {
+        silent_nodes: [{ node: expect.stringMatching(/:1$/), workspace_ids: expect.arrayContaining([HOME_WORKSPACE]) }],
+      },
+    });
+    expect(waiting.logLines.join('')).toContain('a node of the cluster does not answer');
+    await waiting.close();
   });
 
   it('is not ready if the schema has another version', async () => {

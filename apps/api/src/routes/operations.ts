@@ -3,13 +3,14 @@ import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { SpaceWatch } from '../disk-space/space-watch.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
-import { createReadinessCheck } from './readiness-check.ts';
+import { createNodeCheck, createReadinessCheck } from './readiness-check.ts';
 
 type Deps = Pick<ApiDependencies, 'database' | 'rawStore' | 'log' | 'now'> & {
   space: Pick<SpaceWatch, 'read' | 'rate'>;
 };
 
 const GET_HEALTH = {
+  config: { reveals: 'nothing' },
   schema: {
     operationId: 'getHealth',
     summary: 'Is the process up',
@@ -19,12 +20,14 @@ const GET_HEALTH = {
 } as const;
 
 const GET_READINESS = {
+  config: { reveals: 'nothing' },
   schema: {
     operationId: 'getReadiness',
     summary: 'Can requests be served',
     description: [
       'Queries database and raw store, at most once a second, and writes to both, at most every half a minute.',
       '`space` warns before a disk is full.',
+      'Asks the nodes of a Citus cluster, at most every five seconds: `degraded` names those that do not answer.',
     ].join(' '),
     tags: ['operations'],
     response: { 200: readinessSchema, 503: problemResponse('They cannot', readinessProblemSchema) },
@@ -33,6 +36,7 @@ const GET_READINESS = {
 
 export function addOperationsRoutes(app: ApiApp, deps: Deps): void {
   const checkReadiness = createReadinessCheck(deps);
+  const checkNodes = createNodeCheck(deps);
 
   app.get('/healthz', GET_HEALTH, async () => ({ status: 'ok' as const }));
 
@@ -41,7 +45,11 @@ export function addOperationsRoutes(app: ApiApp, deps: Deps): void {
     const space = deps.space.rate(spaces);
     const isUsable = checks.database === 'ok' && checks.raw_store === 'ok';
     const isFull = space.database === 'full' || space.raw_store === 'full';
-    if (isUsable && !isFull) return { status: 'ready' as const, checks, space };
+    if (isUsable && !isFull) {
+      const silentNodes = await checkNodes();
+      if (silentNodes.length === 0) return { status: 'ready' as const, checks, space };
+      return { status: 'degraded' as const, checks, space, cluster: { silent_nodes: silentNodes } };
+    }
     const detail = isUsable ? 'A disk is full' : 'Something that requests need is unavailable';
     throw new ProblemError('not-ready', detail, { extensions: { checks, space } });
   });

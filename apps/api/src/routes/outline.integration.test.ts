@@ -8,6 +8,7 @@ import {
   type Outline,
   outlineSchema,
   type SessionList,
+  type Turn,
   toContextTokens,
   toConversation,
 } from '@recount/contract';
@@ -98,9 +99,14 @@ describe('GET /v1/sessions/{session_id}/outline', () => {
         cost_usd: turn.message.cost_usd,
       }));
       expect(
-        outline.turns.map(({ result_ordinals: _, ...turn }) => turn),
+        outline.turns.map(({ result_ordinals: _, title: _title, ...turn }) => turn),
         sessionId,
       ).toEqual(expected);
+      const isPrompt = ({ kind }: { kind: string }) => kind === 'prompt';
+      expect(outline.turns.every((turn) => turn.title === null || isPrompt(turn))).toBe(true);
+      expect(outline.turns.filter(isPrompt).map(({ title }) => title?.slice(0, 8))).toEqual(
+        toConversation(messages).filter(isPrompt).map(toBeginning),
+      );
       expect(outline).toMatchObject({ message_count: messages.length, is_cut: false });
     }
   });
@@ -148,3 +154,9 @@ describe('GET /v1/sessions/{session_id}/outline', () => {
     expect(next.messages.map(({ ordinal }) => ordinal)).toEqual([8, 9]);
   });
 });
+
+/** The beginning of a prompt's title, found without the rules for titles: these prompts are plain sentences. */
+const toBeginning = ({ steps }: Turn): string | undefined => {
+  const texts = steps.flatMap((step) => (step.kind === 'text' ? [step.block.content_text?.trim() ?? ''] : []));
+  return texts.find((text) => text !== '')?.slice(0, 8);
+};

@@ -8,14 +8,14 @@ import { changePriceSettings, type PriceSettings, type PriceSettingsChange, read
 import type { PriceSource } from '@recount/prices';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
-import { acceptJsonBodies } from '../plugins/json-bodies.ts';
+import { addJsonRoutes } from '../plugins/json-bodies.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
 /** Far more than the overrides of a workspace may take. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
 const GET_PRICES = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'nothing' },
   schema: {
     operationId: 'getPrices',
     summary: 'Read the prices of the workspace',
@@ -26,11 +26,11 @@ const GET_PRICES = {
 } as const;
 
 const PUT_PRICES = {
-  config: { scope: 'admin' },
+  config: { scope: 'admin', reveals: 'nothing' },
   schema: {
     operationId: 'putPrices',
     summary: 'Set the prices of the workspace',
-    description: 'They apply to what is ingested from now on. Stored costs do not change until `recount reprice`.',
+    description: 'They apply to new data. Stored costs do not change until `recount reprice`.',
     tags: ['operations'],
     body: workspacePricesChangeSchema,
     response: { 200: workspacePricesSchema },
@@ -41,10 +41,7 @@ export async function addPriceRoutes(
   parent: ApiApp,
   { database, priceSource }: Pick<ApiDependencies, 'database' | 'priceSource'>,
 ): Promise<void> {
-  await parent.register(async (scope) => {
-    const app = scope as ApiApp;
-    acceptJsonBodies(app, MAX_BODY_BYTES);
-
+  await addJsonRoutes(parent, { maxBytes: MAX_BODY_BYTES }, (app) => {
     app.get('/v1/prices', GET_PRICES, async (request) =>
       toAnswer(await readPriceSettings(database.database, workspaceOf(request), priceSource?.file), priceSource),
     );

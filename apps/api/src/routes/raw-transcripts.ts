@@ -29,7 +29,7 @@ const rawSchema = {
 
 const GET_RAW_TRANSCRIPT = {
   exposeHeadRoute: false,
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'texts' },
   schema: {
     ...rawSchema,
     operationId: 'getRawTranscript',
@@ -48,7 +48,7 @@ const GET_RAW_TRANSCRIPT = {
 } as const;
 
 const GET_TRANSCRIPT_LINE = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'texts' },
   schema: {
     operationId: 'getTranscriptLine',
     summary: 'Download one line of a transcript',
@@ -82,7 +82,7 @@ export function addRawTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 
   app.head(
     '/v1/transcripts/:transcript_id/raw',
     {
-      config: { scope: 'read', swagger: { exposeHeadRoute: true } },
+      config: { scope: 'read', reveals: 'texts', swagger: { exposeHeadRoute: true } },
       schema: {
         ...rawSchema,
         operationId: 'getRawTranscript',

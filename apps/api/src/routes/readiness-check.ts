@@ -1,5 +1,6 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Readiness } from '@recount/contract';
-import { checkDatabaseWrite, checkSchemaVersion, type Database, sql } from '@recount/db';
+import { checkDatabaseWrite, checkSchemaVersion, type Database, listSilentNodes, sql } from '@recount/db';
 import { limitRepeats } from '@recount/service/telemetry/limit-repeats';
 import { READINESS_OBJECT_KEY } from '@recount/storage';
 import type { ApiDependencies } from '../api-dependencies.ts';
@@ -66,6 +67,32 @@ export function createReadinessCheck({ database, rawStore, log, now = Date.now }
     if (latest === undefined || Math.abs(now() - checkedAtMs) >= CHECK_INTERVAL_MS) {
       checkedAtMs = now();
       latest = runAll();
+    }
+    return latest;
+  };
+}
+
+const NODES_INTERVAL_MS = 5000;
+
+export type SilentNodes = NonNullable<Readiness['cluster']>['silent_nodes'];
+
+/**
+ * The nodes of the database's cluster without an answer, asked at most every five seconds. None if the database itself
+ * does not answer, which the other checks say.
+ */
+export function createNodeCheck({ database, log, now = Date.now }: Omit<Deps, 'rawStore'>): () => Promise<SilentNodes> {
+  let checkedAtMs = Number.NEGATIVE_INFINITY;
+  let latest: Promise<SilentNodes> = Promise.resolve([]);
+  const warn = limitRepeats((line) => log.warn(line, 'a node of the cluster does not answer'));
+  const run = async (): Promise<SilentNodes> => {
+    const silent = await listSilentNodes(database);
+    for (const { node, workspaces } of silent) warn(`${node}, with ${workspaces.length} workspaces`);
+    return silent.map(({ node, workspaces }) => ({ node, workspace_ids: workspaces.map(({ id }) => id) }));
+  };
+  return () => {
+    if (Math.abs(now() - checkedAtMs) >= NODES_INTERVAL_MS) {
+      checkedAtMs = now();
+      latest = Promise.race([run().catch(() => []), wait(CHECK_TIMEOUT_MS, [], { ref: false })]);
     }
     return latest;
   };

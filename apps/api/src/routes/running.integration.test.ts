@@ -7,7 +7,7 @@ import { toStreamLines } from '../testing/stream-lines.ts';
 import { createTestApi, type TestApi } from '../testing/test-api.ts';
 
 const HEARTBEAT_MS = 300;
-const WAITING = { timeout: 60_000, interval: 20 };
+const WAITING = { interval: 20 };
 
 let api: TestApi;
 

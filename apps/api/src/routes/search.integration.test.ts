@@ -59,7 +59,7 @@ describe('GET /v1/search', () => {
         line_number: 1,
         byte_offset: 0,
         project: expect.any(String),
-        title: null,
+        title: 'The <b>needle</b> in a_haystack',
         initial_prompt: expect.stringContaining('needle'),
         copy_count: 1,
         is_cut: false,

@@ -5,6 +5,7 @@ import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { invalidCursor, parseCursor, toCursor } from '../paging/list-pages.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
 import { ProblemError } from '../problems/problem-error.ts';
+import { toMeantNames } from './analytics.ts';
 
 /** Each one holds a Postgres connection for up to five seconds; other requests need some too. */
 const MAX_CONCURRENT_SEARCHES = 4;
@@ -26,7 +27,7 @@ const cursorSchema = z.strictObject({
 });
 
 const SEARCH = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'texts', isLimitable: true },
   schema: {
     operationId: 'search',
     summary: 'Search prompts, answers, thinking, tool inputs and results',
@@ -45,6 +46,7 @@ export function addSearchRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'databa
   app.get('/v1/search', SEARCH, async (request) => {
     const { q, mode, sort, kind, limit, cursor, ...query } = request.query;
     const workspaceId = workspaceOf(request);
+    const onlyNames = request.onlyNames ?? undefined;
     const target = parseSearchTarget(mode, q);
     if (typeof target === 'string') throw invalidQuery(SEARCH_ISSUES[target]);
     const order = `${mode} ${sort}`;
@@ -56,15 +58,22 @@ export function addSearchRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'databa
     }
     underWay++;
     try {
-      const { time_zone: timeZone, git_branch: gitBranch, session_id: sessionId, ...rest } = query;
+      const {
+        time_zone: timeZone,
+        git_branch: gitBranch,
+        session_id: sessionId,
+        kind_of_work: kindOfWork,
+        ...rest
+      } = query;
       const kinds = kind === undefined ? undefined : [kind].flat();
-      const wanted = { ...rest, timeZone, gitBranch, sessionId, kinds };
+      const wanted = { ...rest, timeZone, gitBranch, kindOfWork, sessionId, kinds, onlyNames };
       const found = await searchTranscripts(database, workspaceId, target, wanted, { sort, limit, after });
       return {
         results: found.results,
         match_count: found.matchCount,
         is_match_count_capped: found.isMatchCountCapped,
         waiting_sessions: found.waitingSessions,
+        filters: toMeantNames(found.names, found.unmatched),
         next_cursor: found.next === undefined ? null : toCursor({ sort: order, ...found.next }),
       };
     } catch (error) {

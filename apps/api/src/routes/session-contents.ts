@@ -24,7 +24,7 @@ const noRows = {
 };
 
 const LIST_SESSION_MESSAGES = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'texts' },
   schema: {
     operationId: 'listSessionMessages',
     summary: 'List the messages of a session with their content blocks',
@@ -37,7 +37,7 @@ const LIST_SESSION_MESSAGES = {
 } as const;
 
 const GET_SESSION_OUTLINE = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'texts' },
   schema: {
     operationId: 'getSessionOutline',
     summary: 'Read the turns of a session without their texts',
@@ -51,7 +51,7 @@ const GET_SESSION_OUTLINE = {
 } as const;
 
 const GET_SESSION_CHANGES = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'figures' },
   schema: {
     operationId: 'getSessionChanges',
     summary: 'Read what a session changed in files',
@@ -64,7 +64,7 @@ const GET_SESSION_CHANGES = {
 } as const;
 
 const GET_SESSION_COSTS = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'figures' },
   schema: {
     operationId: 'getSessionCosts',
     summary: 'Read the breakdown of a session’s cost',

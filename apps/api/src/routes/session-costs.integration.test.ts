@@ -1,4 +1,4 @@
-import type { SessionCosts } from '@recount/contract';
+import type { SessionCosts, UsageReport } from '@recount/contract';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestApi, type TestApi } from '../testing/test-api.ts';
 import { toLine } from '../testing/transcript-lines.ts';
@@ -38,10 +38,15 @@ it('lists what a session cost by class, and what an answer that broke off would 
     ['output', 2, 101, 0.001515],
     ['cache_read', 1, 2000, 0.0006],
   ]);
-  expect(costs.dearest.map(({ line_number, cost_usd, is_own }) => [line_number, cost_usd, is_own])).toEqual([
+  expect(costs.most_expensive.map(({ line_number, cost_usd, is_own }) => [line_number, cost_usd, is_own])).toEqual([
     [1, 0.0151, true],
     [2, 0.000045, true],
   ]);
   expect(costs.unfinalised_estimate_usd).toBeCloseTo(99 * 15e-6, 10);
   expect(costs.other_cost_usd).toBeCloseTo(0.01, 10);
+  for (const report of ['usage', 'models', 'sessions']) {
+    const answer = await api.fetch(`/v1/analytics/${report}`);
+    const { caveats } = (await answer.json()) as Pick<UsageReport, 'caveats'>;
+    expect(caveats.unfinalised.estimated_cost_usd, report).toBeCloseTo(99 * 15e-6, 10);
+  }
 });

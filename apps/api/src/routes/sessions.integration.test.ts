@@ -104,6 +104,29 @@ describe('GET /v1/sessions', () => {
     expect(await listIds(query)).toHaveLength(count);
   });
 
+  it.each(['', '&is_subagent=true', '&min_cost_usd=0.01', '&project=none'])(
+    'adds up all sessions that pass %s, on the first page',
+    async (query) => {
+      const { sessions } = await read<SessionList>(`/v1/sessions?limit=500${query}`);
+      const first = await read<SessionList>(`/v1/sessions?limit=1&totals=true${query}`);
+      const { sessions: count, ...sums } = first.totals ?? { sessions: -1 };
+      expect(count).toBe(sessions.length);
+      for (const [name, sum] of Object.entries(sums)) {
+        const values = sessions.map((session) => session[name as 'tokens_in']).filter((value) => value !== null);
+        const isCount = name.endsWith('_count') || name.endsWith('_messages');
+        if (values.length === 0) expect(sum, name).toBe(isCount ? 0 : null);
+        else
+          expect(sum, name).toBeCloseTo(
+            values.reduce((a, b) => a + b, 0),
+            9,
+          );
+      }
+      if (first.next_cursor === null) return;
+      const next = `/v1/sessions?limit=1&totals=true${query}&cursor=${first.next_cursor}`;
+      expect((await read<SessionList>(next)).totals).toBeNull();
+    },
+  );
+
   it('finds sessions by cost, and by the pull request that they are linked to', async () => {
     const { sessions } = await read<SessionList>('/v1/sessions?limit=500');
     const costs = sessions.map(({ cost_estimate_usd: cost }) => cost).filter((cost) => cost !== null);
@@ -158,15 +181,33 @@ describe('GET /v1/sessions', () => {
     await api.fetch(`/v1/transcripts/${(receipt as { transcript_id: string }).transcript_id}`, { method: 'DELETE' });
   });
 
+  it('lists the sessions of all that a partial name matches, of any of several names, and says which', async () => {
+    const { sessions } = await read<SessionList>('/v1/sessions?limit=500');
+    const all = [...new Set(sessions.flatMap(({ project }) => project ?? []))].filter((each) => each.includes('/srv'));
+    expect(all.length).toBeGreaterThan(1);
+    const list = await read<SessionList>('/v1/sessions?project=/srv&limit=500');
+    expect(list.filters.project?.toSorted()).toEqual(all.toSorted());
+    expect(list.sessions).toEqual(sessions.filter(({ project }) => all.includes(project ?? '')));
+    const named = all.slice(0, 2);
+    const query = new URLSearchParams(named.map((project): [string, string] => ['project', project]));
+    const some = await read<SessionList>(`/v1/sessions?${query}&limit=500`);
+    expect(some.sessions).toEqual(sessions.filter(({ project }) => named.includes(project ?? '')));
+  });
+
   it.each([
     ['project=nowhere', 'project'],
-    ['project=/srv', 'project'],
     ['branch=mian', 'git_branch'],
     ['model=gpt', 'model'],
-    ['parent_session_id=nobody', 'session_id'],
-  ])('reports an unknown name: %s', async (query, field) => {
-    const problem = await expectProblem(await api.fetch(`/v1/sessions?${query}`), 422, 'unknown-name');
-    expect(problem.errors).toEqual([{ location: 'query', field, message: problem.detail }]);
+  ])('answers no sessions for a name that matches nothing, and says so: %s', async (query, field) => {
+    const { sessions, filters } = await read<SessionList>(`/v1/sessions?${query}`);
+    expect(sessions).toEqual([]);
+    expect(filters).toMatchObject({ [field]: [], unmatched: [{ field, value: query.split('=')[1] }] });
+  });
+
+  it('reports an unknown session', async () => {
+    const answer = await api.fetch('/v1/sessions?parent_session_id=nobody');
+    const problem = await expectProblem(answer, 422, 'unknown-name');
+    expect(problem.errors).toEqual([{ location: 'query', field: 'session_id', message: problem.detail }]);
     expect(problem.candidates).toBeInstanceOf(Array);
   });
 
@@ -212,7 +253,7 @@ describe('GET /v1/sessions', () => {
     for (const query of madeUp) await expectProblem(await api.fetch(`/v1/sessions?${query}`), 400, 'invalid-cursor');
   });
 
-  it.each(['from=yesterday', 'limit=501', 'sort=prompt', 'is_subagent=1', 'prompt=%00', 'agent=a&agent=b', 'q=x'])(
+  it.each(['from=yesterday', 'limit=501', 'sort=prompt', 'is_subagent=1', 'prompt=%00', 'agent=a&agent=', 'q=x'])(
     'refuses %s, and names the parameter',
     async (query) => {
       const problem = await expectProblem(await api.fetch(`/v1/sessions?${query}`), 400, 'invalid-request');

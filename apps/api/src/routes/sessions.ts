@@ -4,15 +4,17 @@ import {
   sessionListSchema,
   sessionParamsSchema,
   subagentListQuerySchema,
+  subagentListSchema,
 } from '@recount/contract';
-import { findLiveSession, readSessionTrust, readSessionUsage } from '@recount/db';
+import { toResumeCommand } from '@recount/core';
+import { findLiveSession, presentSessions, readSessionTrust, readSessionUsage, sumSessions } from '@recount/db';
 import { deleteSession } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { addErrorCounts, listSessionPage } from '../paging/list-pages.ts';
+import { listSessionPage } from '../paging/list-pages.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
-import { resolveFilter } from './analytics.ts';
+import { resolveFilter, toMeantNames } from './analytics.ts';
 import { noSuchSession, noSuchSessionResponse, requireSession } from './require-session.ts';
 import { listTranscriptPage } from './transcripts.ts';
 
@@ -20,7 +22,7 @@ import { listTranscriptPage } from './transcripts.ts';
 const TRANSCRIPTS_OF_SESSION = 100;
 
 const LIST_SESSIONS = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'figures', isLimitable: true },
   schema: {
     operationId: 'listSessions',
     summary: 'List sessions',
@@ -32,7 +34,7 @@ const LIST_SESSIONS = {
 } as const;
 
 const GET_SESSION = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'figures' },
   schema: {
     operationId: 'getSession',
     summary: 'Read a session with its transcripts',
@@ -43,7 +45,7 @@ const GET_SESSION = {
 } as const;
 
 const LIST_SESSION_SUBAGENTS = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'figures' },
   schema: {
     operationId: 'listSessionSubagents',
     summary: 'List the sub-agents of a session',
@@ -51,12 +53,12 @@ const LIST_SESSION_SUBAGENTS = {
     tags: ['sessions'],
     params: sessionParamsSchema,
     querystring: subagentListQuerySchema,
-    response: { 200: sessionListSchema, 404: noSuchSessionResponse },
+    response: { 200: subagentListSchema, 404: noSuchSessionResponse },
   },
 } as const;
 
 const DELETE_SESSION = {
-  config: { scope: 'admin' },
+  config: { scope: 'admin', reveals: 'nothing' },
   schema: {
     operationId: 'deleteSession',
     summary: 'Delete a session',
@@ -70,55 +72,74 @@ const DELETE_SESSION = {
 /** Lists sessions and sub-agents, and reads a single one. */
 export function addSessionRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): void {
   const { database } = deps.database;
+  addSingleSession(app, deps);
 
   app.get('/v1/sessions', LIST_SESSIONS, async (request) => {
     const { sort, order, limit, cursor, is_subagent: isSubagent, has_errors: hasErrors, prompt } = request.query;
     const { branch, parent_session_id: parentId, ...named } = request.query;
-    const { repository } = named;
     const { tool, program, mcp_server, skill, subagent_type, file, pull_request: pullRequest } = request.query;
+    const { is_starred: isStarred, tag, totals: hasTotals = false } = request.query;
     const { min_cost_usd: minCostUsd, max_cost_usd: maxCostUsd } = request.query;
     const workspaceId = workspaceOf(request);
-    const { filter } = await resolveFilter(database, workspaceId, {
-      ...named,
-      git_branch: branch,
-      session_id: parentId,
-    });
-    const { agent, project, model, machine, person, gitBranch, sessionId: parentSessionId, from, to } = filter;
+    const { filter, unmatched } = await resolveFilter(
+      database,
+      workspaceId,
+      {
+        ...named,
+        git_branch: branch,
+        session_id: parentId,
+      },
+      request.onlyNames,
+    );
+    const { agent, project, repository, model, machine, person, attributed, gitBranch, from, to } = filter;
+    const { sessionId: parentSessionId, kindOfWork } = filter;
     const conditions = {
       ...{
         agent,
         project,
         model,
+        kindOfWork,
         machine,
         person,
+        attributed,
         branch: gitBranch,
         repository,
         parentSessionId,
         isSubagent,
         hasErrors,
+        isStarred,
         prompt,
       },
       ...{ from: from ?? undefined, to: to ?? undefined },
+      tags: typeof tag === 'string' ? [tag] : tag,
       calls: { tool_name: tool, program, mcp_server, skill_name: skill, subagent_type },
       ...{ file, pullRequest, minCostUsd, maxCostUsd },
     };
-    return await listSessionPage(database, workspaceId, conditions, { sort, order, limit, cursor });
+    const page = await listSessionPage(database, workspaceId, conditions, { sort, order, limit, cursor });
+    const isSummed = hasTotals && cursor === undefined;
+    const totals = isSummed ? await sumSessions(database, workspaceId, conditions) : null;
+    return { ...page, totals, filters: toMeantNames(filter, unmatched) };
   });
+}
+
+/** Reads a single session, and lists its sub-agents. */
+function addSingleSession(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): void {
+  const { database } = deps.database;
 
   app.get('/v1/sessions/:session_id', GET_SESSION, async (request) => {
     const session = await requireSession(database, workspaceOf(request), request.params.session_id);
     const { workspace_id, session_id: sessionId } = session;
     const page = await listTranscriptPage(deps, workspace_id, { sessionId }, { limit: TRANSCRIPTS_OF_SESSION });
-    const [counted] = await addErrorCounts(database, workspace_id, [session]);
+    const [presented] = await presentSessions(database, workspace_id, [session]);
+    if (presented === undefined) throw noSuchSession();
     const usage = await readSessionUsage(database, workspace_id, sessionId);
     const trust = await readSessionTrust(database, workspace_id, sessionId);
     const live = await findLiveSession(database, { workspaceId: workspace_id, sessionId });
     return {
-      ...session,
-      tool_error_count: counted?.tool_error_count ?? 0,
-      api_error_count: counted?.api_error_count ?? 0,
+      ...presented,
       usage,
       ...trust,
+      resume_command: session.is_subagent ? null : toResumeCommand(session.agent, sessionId),
       live: live ?? null,
       transcripts: page.transcripts,
       transcripts_next_cursor: page.next_cursor,
@@ -128,7 +149,8 @@ export function addSessionRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'datab
   app.get('/v1/sessions/:session_id/subagents', LIST_SESSION_SUBAGENTS, async (request) => {
     const workspaceId = workspaceOf(request);
     const { session_id: parentSessionId } = await requireSession(database, workspaceId, request.params.session_id);
-    return await listSessionPage(database, workspaceId, { parentSessionId }, request.query);
+    const person = request.onlyNames ?? undefined;
+    return await listSessionPage(database, workspaceId, { parentSessionId, person }, request.query);
   });
 }
 

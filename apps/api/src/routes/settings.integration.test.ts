@@ -10,7 +10,8 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-const DEFAULTS = { redaction: 'off', rows_max_age_days: null, raw_max_age_days: null };
+const POLICY = { text_readers: 'readers', names_from_people: null };
+const DEFAULTS = { redaction: 'off', rows_max_age_days: null, raw_max_age_days: null, ...POLICY };
 
 const put = (body: string, key = api.keys.admin): Promise<Response> =>
   api.fetch('/v1/settings', {
@@ -28,11 +29,13 @@ describe('/v1/settings', () => {
       redaction: 'rows',
       rows_max_age_days: 90,
       raw_max_age_days: null,
+      ...POLICY,
     });
-    await put('{"rows_max_age_days":null,"raw_max_age_days":7}');
-    expect(await read()).toEqual({ redaction: 'rows', rows_max_age_days: null, raw_max_age_days: 7 });
+    const policy = { text_readers: 'auditors', names_from_people: 5 };
+    await put(JSON.stringify({ rows_max_age_days: null, raw_max_age_days: 7, ...policy }));
+    expect(await read()).toEqual({ redaction: 'rows', rows_max_age_days: null, raw_max_age_days: 7, ...policy });
     expect(await read(api.keys.other)).toEqual(DEFAULTS);
-    await put('{"redaction":"off","raw_max_age_days":null}');
+    await put('{"redaction":"off","raw_max_age_days":null,"text_readers":"readers","names_from_people":null}');
     expect(await read()).toEqual(DEFAULTS);
   });
 
@@ -41,6 +44,8 @@ describe('/v1/settings', () => {
     ['{"rows_max_age_days":0}'],
     ['{"rows_max_age_days":1.5}'],
     ['{"raw_max_age_days":"7"}'],
+    ['{"names_from_people":0}'],
+    ['{"text_readers":"nobody"}'],
     ['{"rawMaxAgeDays":7}'],
     ['[]'],
     ['no JSON'],

@@ -4,8 +4,10 @@ import {
   type DocumentQuery,
   documentQuerySchema,
   newShareSchema,
+  type Share,
   sessionDocumentSchema,
   sessionParamsSchema,
+  sharedViewSchema,
   shareListQuerySchema,
   shareListSchema,
   shareRequestSchema,
@@ -14,7 +16,9 @@ import {
   createShare,
   findCurrencyLabel,
   listShares,
+  type OpenedShare,
   openShare,
+  presentSessions,
   revokeShare,
   type SessionRow,
   type ShareRow,
@@ -24,12 +28,19 @@ import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { DocumentLayout, RedactionCounts, SessionDocument } from '../documents/index.ts';
 import { toAttachment } from '../http/download-headers.ts';
-import { addErrorCounts, parseCursor, toCursor } from '../paging/list-pages.ts';
+import { parseCursor, toCursor } from '../paging/list-pages.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
-import { acceptJsonBodies } from '../plugins/json-bodies.ts';
+import { addJsonRoutes } from '../plugins/json-bodies.ts';
 import { problemResponse, toResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 import { requireRows, requireSession } from './require-session.ts';
+import {
+  createViewRefresher,
+  createViewRenderer,
+  SHARE_VIEW,
+  type ViewDeps,
+  type ViewRenderer,
+} from './shared-views.ts';
 
 type Deps = Pick<ApiDependencies, 'database'>;
 
@@ -53,7 +64,7 @@ const shareCursorSchema = z.strictObject({ share: z.string().max(100) });
 const notFound = problemResponse('The workspace has no such session');
 
 const GET_SESSION_DOCUMENT = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'texts' },
   schema: {
     operationId: 'getSessionDocument',
     summary: 'Read a session as one document',
@@ -67,7 +78,7 @@ const GET_SESSION_DOCUMENT = {
 } as const;
 
 const SHARE_SESSION = {
-  config: { scope: 'admin' },
+  config: { scope: 'admin', reveals: 'texts' },
   schema: {
     operationId: 'shareSession',
     summary: 'Share a session by a link',
@@ -81,10 +92,10 @@ const SHARE_SESSION = {
 } as const;
 
 const LIST_SHARES = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'figures' },
   schema: {
     operationId: 'listShares',
-    summary: 'List links to sessions',
+    summary: 'List links to sessions and views',
     tags: ['sessions'],
     querystring: shareListQuerySchema,
     response: { 200: shareListSchema },
@@ -92,10 +103,10 @@ const LIST_SHARES = {
 } as const;
 
 const REVOKE_SHARE = {
-  config: { scope: 'admin' },
+  config: { scope: 'admin', reveals: 'nothing' },
   schema: {
     operationId: 'revokeShare',
-    summary: 'Revoke a link to a session',
+    summary: 'Revoke a link',
     description: 'It stops working, and its page is deleted.',
     tags: ['sessions'],
     params: z.object({ share_id: z.string().max(100).describe('Id of the link') }),
@@ -107,9 +118,10 @@ const REVOKE_SHARE = {
 } as const;
 
 const OPEN_SHARE = {
+  config: { reveals: 'nothing' },
   schema: {
     operationId: 'openShare',
-    summary: 'Read a shared session',
+    summary: 'Read a shared session or view',
     description: 'Needs no key. Unknown, revoked and expired links get the same answer.',
     tags: ['sessions'],
     params: z.object({ token: z.string().max(200).describe('What the link ends with') }),
@@ -126,7 +138,8 @@ export function addDocumentRoutes(app: ApiApp, deps: Deps): void {
   app.get('/v1/sessions/:session_id/document', GET_SESSION_DOCUMENT, async (request, reply) => {
     const workspaceId = workspaceOf(request);
     const { format, time_zone: timeZone, download } = request.query;
-    const { document, session } = await readDocument(workspaceId, request.params.session_id, request.query);
+    const wanted = { ...request.query, onlyNames: request.onlyNames };
+    const { document, session } = await readDocument(workspaceId, request.params.session_id, wanted);
     const layout = { timeZone, currencyLabel: await readCurrencyLabel(deps, workspaceId) };
     const { mediaType, extension } = MEDIA_TYPES[format];
     const { DOCUMENT_CONTENT_SECURITY_POLICY } = await loadDocuments();
@@ -139,18 +152,19 @@ export function addDocumentRoutes(app: ApiApp, deps: Deps): void {
 
 const asIs = (text: unknown): string => text as string;
 
-/** Links that show a session to anyone who has them, until they expire. */
-export async function addShareRoutes(parent: ApiApp, deps: Deps): Promise<void> {
+/** Links that show a session, or a view of figures, to anyone who has them, until they expire. */
+export async function addShareRoutes(parent: ApiApp, deps: ViewDeps): Promise<void> {
   const { database } = deps.database;
   const readDocument = createDocumentReader(deps);
+  const renderView = createViewRenderer(deps);
+  const refresh = createViewRefresher(deps, renderView);
 
-  await parent.register(async (scope) => {
-    const app = scope as ApiApp;
-    acceptJsonBodies(app);
+  await addJsonRoutes(parent, {}, (app) => {
+    addViewShareRoute(app, deps, renderView);
     app.post('/v1/sessions/:session_id/share', SHARE_SESSION, async (request, reply) => {
       const workspaceId = workspaceOf(request);
       const { expires_in_days: days, sanitize, subagents, from_line, to_line, time_zone: timeZone } = request.body;
-      const options = { redact: true, sanitize, subagents, from_line, to_line };
+      const options = { redact: true, sanitize, subagents, from_line, to_line, onlyNames: request.onlyNames };
       const { document, counts, session } = await readDocument(workspaceId, request.params.session_id, options);
       const layout = { timeZone, currencyLabel: await readCurrencyLabel(deps, workspaceId) };
       const { formatHtmlDocument } = await loadDocuments();
@@ -158,6 +172,7 @@ export async function addShareRoutes(parent: ApiApp, deps: Deps): Promise<void> 
         createShare(transaction, {
           workspaceId,
           sessionId: session.session_id,
+          view: null,
           page: gzipSync(formatHtmlDocument(document, layout)),
           fromLine: from_line ?? null,
           toLine: to_line ?? null,
@@ -189,24 +204,50 @@ export async function addShareRoutes(parent: ApiApp, deps: Deps): Promise<void> 
   });
 
   parent.get('/shared/:token', OPEN_SHARE, async (request, reply) => {
-    const page = await openShare(database, request.params.token);
-    if (page === undefined) throw new ProblemError('not-found', 'The link is unknown, or has expired');
-    return await sendPage(reply, page);
+    const opened = await openShare(database, request.params.token);
+    if (opened === undefined) throw new ProblemError('not-found', 'The link is unknown, or has expired');
+    return await sendPage(reply, opened, opened.isOld ? await refresh(opened) : opened.page);
   });
 }
 
-async function sendPage(reply: FastifyReply, page: Uint8Array): Promise<FastifyReply> {
-  const { DOCUMENT_CONTENT_SECURITY_POLICY } = await loadDocuments();
+function addViewShareRoute(app: ApiApp, deps: ViewDeps, renderView: ViewRenderer): void {
+  app.post('/v1/shares', SHARE_VIEW, async (request, reply) => {
+    const workspaceId = workspaceOf(request);
+    const { expires_in_days: days, ...view } = request.body;
+    const page = await renderView(workspaceId, view);
+    const { share, token } = await deps.database.withTransaction((transaction) =>
+      createShare(transaction, {
+        ...{ workspaceId, sessionId: null, view, page, fromLine: null, toLine: null, isSanitized: false },
+        expiresAt: new Date(Date.now() + days * DAY_MS).toISOString(),
+        actor: actorOf(request),
+      }),
+    );
+    return reply.code(201).send({ ...toAnswer(share), path: `/shared/${token}` });
+  });
+}
+
+async function sendPage(
+  reply: FastifyReply,
+  { view }: Pick<OpenedShare, 'view'>,
+  page: Uint8Array,
+): Promise<FastifyReply> {
+  const { DOCUMENT_CONTENT_SECURITY_POLICY, FIGURES_CONTENT_SECURITY_POLICY } = await loadDocuments();
   return await reply
     .type(MEDIA_TYPES.html.mediaType)
-    .header('content-security-policy', DOCUMENT_CONTENT_SECURITY_POLICY)
+    .header(
+      'content-security-policy',
+      view === null ? DOCUMENT_CONTENT_SECURITY_POLICY : FIGURES_CONTENT_SECURITY_POLICY,
+    )
     .header('cache-control', 'no-store')
     .header('x-robots-tag', 'noindex')
     .serializer(asIs)
     .send(gunzipSync(page).toString());
 }
 
-type WantedDocument = Omit<z.output<typeof documentQuerySchema>, 'format' | 'time_zone' | 'download'>;
+interface WantedDocument extends Omit<z.output<typeof documentQuerySchema>, 'format' | 'time_zone' | 'download'> {
+  /** Leaves out sub-agents of others; null means none. */
+  onlyNames: readonly string[] | null;
+}
 
 /** Reads a session and removes what must not be seen. Throws ProblemError. */
 function createDocumentReader({ database }: Deps) {
@@ -214,7 +255,7 @@ function createDocumentReader({ database }: Deps) {
   return async (
     workspaceId: string,
     name: string,
-    { redact, sanitize, subagents: hasSubagents, from_line: fromLine, to_line: toLine }: WantedDocument,
+    { redact, sanitize, subagents: hasSubagents, from_line: fromLine, to_line: toLine, onlyNames }: WantedDocument,
   ): Promise<{ document: SessionDocument; counts: RedactionCounts; session: SessionRow }> => {
     if (underWay >= MAX_CONCURRENT_DOCUMENTS) {
       const detail = `At most ${MAX_CONCURRENT_DOCUMENTS} documents at a time; try again`;
@@ -226,9 +267,9 @@ function createDocumentReader({ database }: Deps) {
       const { loaded, session } = await database.withSnapshot(async (snapshot) => {
         const session = await requireSession(snapshot, workspaceId, name);
         const rowSetId = await requireRows(snapshot, session, session.primary_transcript_id);
-        const [counted] = await addErrorCounts(snapshot, workspaceId, [session]);
-        if (counted === undefined) throw new Error('A session has no answer');
-        const request = { workspaceId, session: counted, rowSetId, fromLine, toLine, hasSubagents };
+        const [presented] = await presentSessions(snapshot, workspaceId, [session]);
+        if (presented === undefined) throw new Error('A session has no answer');
+        const request = { workspaceId, session: presented, rowSetId, fromLine, toLine, hasSubagents, onlyNames };
         return { session, loaded: await loadSessionDocument(snapshot, request) };
       });
       const kept = sanitize ? sanitizeDocument(loaded) : loaded;
@@ -260,4 +301,8 @@ async function readCurrencyLabel({ database }: Deps, workspaceId: string): Promi
   return (await findCurrencyLabel(database.database, workspaceId)) ?? 'USD';
 }
 
-const toAnswer = ({ workspace_id: _workspaceId, ...share }: ShareRow) => share;
+const toAnswer = ({ workspace_id: _workspaceId, page_at: _pageAt, view, ...share }: ShareRow): Share => ({
+  ...share,
+  // It may be written by a process of another version.
+  view: sharedViewSchema.safeParse(view).data ?? null,
+});

@@ -4,11 +4,9 @@ import { join } from 'node:path';
 import type { AuditList, SignedIn, SignInList, Whoami } from '@recount/contract';
 import { createApiKey, createSignIn, hashApiKey, revokeApiKey, rotateApiKey } from '@recount/db';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createSignInLinks } from '../http/sign-in-links.ts';
 import { expectProblem } from '../testing/expect-problem.ts';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api.ts';
 
-const links = createSignInLinks();
 let api: TestApi;
 
 beforeAll(async () => {
@@ -16,7 +14,7 @@ beforeAll(async () => {
   await mkdir(join(dashboardDirectory, 'assets'));
   await writeFile(join(dashboardDirectory, 'index.html'), '<!doctype html><title>page</title>');
   await writeFile(join(dashboardDirectory, 'assets', 'app-1.js'), 'app();');
-  api = await createTestApi({ dashboardDirectory }, () => ({ signInLinks: links }));
+  api = await createTestApi({ dashboardDirectory });
 });
 afterAll(() => api.close());
 
@@ -78,17 +76,6 @@ describe('sign-in', () => {
     await expectProblem(await ask('/v1/sign-in', {}, 'POST'), 401, 'missing-key');
     const browser = await signIn(api.keys.read);
     await expectProblem(await browser.ask('/v1/sign-in', SAME_ORIGIN, 'POST'), 401, 'missing-key');
-  });
-
-  it('accepts the code of a link once, and none of a revoked key', async () => {
-    const code = links.create(api.keys.admin);
-    const browser = await toBrowser(await ask('/v1/sign-in/link', bearer(code), 'POST'));
-    expect((await browser.ask('/v1/audit')).status).toBe(200);
-    await expectProblem(await ask('/v1/sign-in/link', bearer(code), 'POST'), 401, 'invalid-key');
-    const { id, key } = await makeKey();
-    const late = links.create(key);
-    await revokeApiKey(api.database.database, HOME_WORKSPACE, id);
-    await expectProblem(await ask('/v1/sign-in/link', bearer(late), 'POST'), 401, 'invalid-key');
   });
 
   it('accepts the cookie from its own pages only', async () => {

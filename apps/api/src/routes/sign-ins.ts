@@ -7,7 +7,7 @@ import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
 const LIST_SIGN_INS = {
-  config: { scope: 'admin' },
+  config: { scope: 'admin', reveals: 'nothing' },
   schema: {
     operationId: 'listSignIns',
     summary: 'List the browsers that are signed in to the dashboard',
@@ -18,7 +18,7 @@ const LIST_SIGN_INS = {
 } as const;
 
 const END_SIGN_IN = {
-  config: { scope: 'admin' },
+  config: { scope: 'admin', reveals: 'nothing' },
   schema: {
     operationId: 'endSignIn',
     summary: 'Sign a browser out of the dashboard',

@@ -23,6 +23,7 @@ import {
   readSearchBacklog,
   sumRawBytes,
   type TranscriptRow,
+  titleTranscripts,
 } from '@recount/db';
 import { deleteTranscript, requeueTranscript } from '@recount/ingest';
 import { z } from 'zod';
@@ -43,7 +44,7 @@ const MAX_NOTICES = 1000;
 const notFound = problemResponse('The workspace has no such transcript');
 
 const LIST_TRANSCRIPTS = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'figures' },
   schema: {
     operationId: 'listTranscripts',
     summary: 'List transcripts',
@@ -55,7 +56,7 @@ const LIST_TRANSCRIPTS = {
 } as const;
 
 const GET_INGESTION = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'figures' },
   schema: {
     operationId: 'getIngestion',
     summary: 'Count transcripts by status',
@@ -65,7 +66,7 @@ const GET_INGESTION = {
 } as const;
 
 const LIST_NOTICES = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'figures' },
   schema: {
     operationId: 'listNotices',
     summary: 'List what recount does not read',
@@ -77,7 +78,7 @@ const LIST_NOTICES = {
 } as const;
 
 const GET_DISK_USE = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'nothing' },
   schema: {
     operationId: 'getDiskUse',
     summary: 'Read the disk use of transcripts and their rows',
@@ -87,7 +88,7 @@ const GET_DISK_USE = {
 } as const;
 
 const GET_TRANSCRIPT = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'figures' },
   schema: {
     operationId: 'getTranscript',
     summary: 'Read a transcript’s status and figures',
@@ -98,7 +99,7 @@ const GET_TRANSCRIPT = {
 } as const;
 
 const LIST_TRANSCRIPT_ISSUES = {
-  config: { scope: 'read' },
+  config: { scope: 'read', reveals: 'figures' },
   schema: {
     operationId: 'listTranscriptIssues',
     summary: 'List what is wrong in a transcript',
@@ -111,7 +112,7 @@ const LIST_TRANSCRIPT_ISSUES = {
 } as const;
 
 const REPARSE_TRANSCRIPT = {
-  config: { scope: 'ingest' },
+  config: { scope: 'ingest', reveals: 'nothing' },
   schema: {
     operationId: 'reparseTranscript',
     summary: 'Ingest a transcript again from its raw bytes',
@@ -128,7 +129,7 @@ const REPARSE_TRANSCRIPT = {
 } as const;
 
 const DELETE_TRANSCRIPT = {
-  config: { scope: 'admin' },
+  config: { scope: 'admin', reveals: 'nothing' },
   schema: {
     operationId: 'deleteTranscript',
     summary: 'Delete a transcript',
@@ -190,24 +191,28 @@ export function addTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'da
     };
   });
 
-  app.get('/v1/transcripts/:transcript_id', GET_TRANSCRIPT, async (request) =>
-    toTranscript(await requireTranscript(deps.database.database, workspaceOf(request), request.params.transcript_id)),
+  app.get('/v1/transcripts/:transcript_id', GET_TRANSCRIPT, (request) =>
+    readTranscript(deps.database.database, workspaceOf(request), request.params.transcript_id),
   );
 
-  app.get('/v1/transcripts/:transcript_id/issues', LIST_TRANSCRIPT_ISSUES, async (request) => {
-    const { limit, cursor } = request.query;
-    const afterNumber = parseCursor(issueCursorSchema, cursor)?.issue;
-    const { workspace_id, row_set_id } = await requireTranscript(
-      deps.database.database,
-      workspaceOf(request),
-      request.params.transcript_id,
-    );
-    const page = { afterNumber, limit: limit + 1 };
-    const rows = row_set_id === null ? [] : await listIssues(database, workspace_id, row_set_id, page);
-    const issues = rows.slice(0, limit);
-    const last = rows.length > limit ? issues.at(-1) : undefined;
-    return { issues, next_cursor: last === undefined ? null : toCursor({ issue: last.issue_number }) };
-  });
+  app.get('/v1/transcripts/:transcript_id/issues', LIST_TRANSCRIPT_ISSUES, (request) =>
+    listIssuePage(database, workspaceOf(request), request.params.transcript_id, request.query),
+  );
+}
+
+async function listIssuePage(
+  database: Database,
+  workspaceId: string,
+  transcriptId: string,
+  { limit, cursor }: z.output<typeof issueListQuerySchema>,
+) {
+  const afterNumber = parseCursor(issueCursorSchema, cursor)?.issue;
+  const { workspace_id, row_set_id } = await requireTranscript(database, workspaceId, transcriptId);
+  const page = { afterNumber, limit: limit + 1 };
+  const rows = row_set_id === null ? [] : await listIssues(database, workspace_id, row_set_id, page);
+  const issues = rows.slice(0, limit);
+  const last = rows.length > limit ? issues.at(-1) : undefined;
+  return { issues, next_cursor: last === undefined ? null : toCursor({ issue: last.issue_number }) };
 }
 
 /** Routes that change transcripts. */
@@ -237,7 +242,7 @@ export async function listTranscriptPage(
 ): Promise<z.infer<typeof transcriptListSchema>> {
   const afterId = parseCursor(transcriptCursorSchema, cursor)?.transcript;
   const rows = await listTranscripts(deps.database.database, workspaceId, filter, { afterId, limit: limit + 1, order });
-  const transcripts = rows.slice(0, limit).map(toTranscript);
+  const transcripts = await toTranscripts(deps.database.database, workspaceId, rows.slice(0, limit));
   const last = rows.length > limit ? transcripts.at(-1) : undefined;
   return { transcripts, next_cursor: last === undefined ? null : toCursor({ transcript: last.id }) };
 }
@@ -255,8 +260,22 @@ export async function requireTranscript(
 
 const noSuchTranscript = (): ProblemError => new ProblemError('not-found', 'There is no such transcript');
 
+async function readTranscript(database: Database, workspaceId: string, transcriptId: string): Promise<Transcript> {
+  const row = await requireTranscript(database, workspaceId, transcriptId);
+  const [transcript] = await toTranscripts(database, workspaceId, [row]);
+  if (transcript === undefined) throw noSuchTranscript();
+  return transcript;
+}
+
 /** Columns that the contract does not list are dropped when the answer is serialized. */
-function toTranscript(row: TranscriptRow): Transcript {
-  const { issue_counts, secret_counts } = row as Pick<Transcript, 'issue_counts' | 'secret_counts'>;
-  return { ...row, issue_counts, secret_counts };
+async function toTranscripts(
+  database: Database,
+  workspaceId: string,
+  rows: readonly TranscriptRow[],
+): Promise<Transcript[]> {
+  const titled = await titleTranscripts(database, workspaceId, rows);
+  return titled.map((row) => {
+    const { issue_counts, secret_counts } = row as Pick<Transcript, 'issue_counts' | 'secret_counts'>;
+    return { ...row, issue_counts, secret_counts };
+  });
 }

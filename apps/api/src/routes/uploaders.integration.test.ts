@@ -143,12 +143,12 @@ describe('machines and persons', () => {
     const { rows, filters } = await read<UsageReport>(
       '/v1/analytics/usage?group_by=person,machine&from=2026-01-01&person=bob@example.com',
     );
-    expect(filters).toMatchObject({ person: 'bob@example.com', machine: null });
+    expect(filters).toMatchObject({ person: ['bob@example.com'], machine: null });
     expect(rows).toMatchObject([{ person: 'bob@example.com', machine: null, own: { responses: 1 } }]);
     const answers = await read<{ results: { session_id: string }[] }>('/v1/search?q=answer&machine=desktop');
     expect(answers.results.map(({ session_id }) => session_id)).toEqual(['on desktop']);
     const csv = await (await api.fetch('/v1/export/sessions?machine=laptop')).text();
-    expect(csv.trimEnd().split('\n').at(-1)).toMatch(/,laptop,ada@example\.com,0,,$/);
+    expect(csv.trimEnd().split('\n').at(-1)).toMatch(/,laptop,ada@example\.com,0,app,,,,false,"\[\]",,,$/);
     const { rows: responses } = await api.database.pool.query(
       "SELECT machine, person FROM analytics.api_responses WHERE person LIKE 'bob%'",
     );

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { type UploadReceipt, uploadReceiptSchema } from '@recount/contract';
 import { RawStoreError } from '@recount/storage';
@@ -104,7 +103,7 @@ describe('an upload', () => {
     ['br', compressBrotli],
     ['zstd', zstdCompressSync],
   ] as const)('may be %s encoded', async (encoding, compress) => {
-    const text = toTranscript(session, 3000);
+    const text = toTranscript(session, 300);
     const response = await api.upload(compress(text), {}, { headers: { 'content-encoding': encoding } });
     expect(response.status).toBe(202);
     expect(await response.json()).toMatchObject({
@@ -182,9 +181,7 @@ describe('a refused upload leaves nothing behind', () => {
     ['br', compressBrotli],
     ['zstd', zstdCompressSync],
   ] as const)('a %s bomb', async (encoding, compress) => {
-    const bomb = compress(
-      Buffer.concat([Buffer.from(toTranscript(session, 2)), Buffer.alloc(200 * 1024 * 1024, '\n')]),
-    );
+    const bomb = compress(Buffer.concat([Buffer.from(toTranscript(session, 2)), Buffer.alloc(8 * MAX_BYTES, '\n')]));
     const response = await api.upload(bomb, {}, { headers: { 'content-encoding': encoding } });
     await expectProblem(response, 413, 'transcript-too-large');
     await expectNothingBehind();
@@ -300,20 +297,6 @@ describe('a refused upload leaves nothing behind', () => {
     expect(results).toEqual(Array(8).fill(413));
     const unauthorized = await api.upload(body.subarray(MAX_BYTES), {}, { headers: { authorization: 'Bearer no' } });
     await expectProblem(unauthorized, 401, 'invalid-key');
-  });
-});
-
-describe('a slow upload', () => {
-  it('may take longer than the permitted silence', async () => {
-    const body = toTranscript(session, 20);
-    const startedAtMs = Date.now();
-    const upload = open({ 'content-length': String(body.length), connection: 'close' });
-    for (const line of body.split(/(?<=\n)/)) {
-      upload.send(line);
-      await sleep(IDLE_TIMEOUT_MS / 15);
-    }
-    expect(await upload.answer).toMatch(/^HTTP\/1.1 202 /);
-    expect(Date.now() - startedAtMs).toBeGreaterThan(IDLE_TIMEOUT_MS);
   });
 });
 

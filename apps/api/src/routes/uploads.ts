@@ -111,7 +111,7 @@ export async function addUploadRoutes(parent: ApiApp, deps: Deps, config: Config
     app.addContentTypeParser('*', (_request, _payload, done) => done(null));
     app.patch(
       '/v1/transcripts/:transcript_id',
-      { schema: continuationSchema, config: { scope: 'ingest', isRateLimited: false } },
+      { schema: continuationSchema, config: { scope: 'ingest', reveals: 'nothing', isRateLimited: false } },
       (request, reply) =>
         slots.run(uploaderOf(request), async () => {
           const storedBytes = request.headers['recount-offset'];
@@ -123,17 +123,20 @@ export async function addUploadRoutes(parent: ApiApp, deps: Deps, config: Config
           });
         }),
     );
-    app.post('/v1/transcripts', { schema, config: { scope: 'ingest', isRateLimited: false } }, (request, reply) =>
-      slots.run(uploaderOf(request), async () => {
-        // Before anything of the body is read, or requested by 100-continue.
-        assertBodySize(config, request);
-        await deps.space.assertRoom(Number(request.headers['content-length'] ?? 0));
-        const handle = request.isMultipart() ? handleMultipart : handleSingle;
-        return await handle(deps, config, request, request.query, reply).catch((error: unknown) => {
-          deps.space.noteFailure(error);
-          throw error;
-        });
-      }),
+    app.post(
+      '/v1/transcripts',
+      { schema, config: { scope: 'ingest', reveals: 'nothing', isRateLimited: false } },
+      (request, reply) =>
+        slots.run(uploaderOf(request), async () => {
+          // Before anything of the body is read, or requested by 100-continue.
+          assertBodySize(config, request);
+          await deps.space.assertRoom(Number(request.headers['content-length'] ?? 0));
+          const handle = request.isMultipart() ? handleMultipart : handleSingle;
+          return await handle(deps, config, request, request.query, reply).catch((error: unknown) => {
+            deps.space.noteFailure(error);
+            throw error;
+          });
+        }),
     );
   });
 }
@@ -161,6 +164,8 @@ async function handleSingle(
       workspaceId: workspaceOf(request),
       uploaderKeyId: uploaderOf(request),
       machine: query.machine,
+      repository: query.repository,
+      worktree: query.worktree,
       person: personOf(request, query.person),
       body: verifyDigests(decoded, digests.decoded, trailers && (() => trailers().decoded)),
       sha256: findSha256([...digests.decoded, ...(encoding === undefined ? digests.sent : [])]),
@@ -224,6 +229,8 @@ async function handleContinuation(
       workspaceId,
       uploaderKeyId: uploaderOf(request),
       machine: query.machine,
+      repository: query.repository,
+      worktree: query.worktree,
       person: personOf(request, query.person),
       body: verifyDigests(joined(), [whole]),
       sha256: findSha256([whole]),
@@ -257,6 +264,8 @@ async function handleMultipart(
   const origin = {
     uploaderKeyId: uploaderOf(request),
     machine: query.machine,
+    repository: query.repository,
+    worktree: query.worktree,
     person: personOf(request, query.person),
   };
   const results = await receiveMultipart({

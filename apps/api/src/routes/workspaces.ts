@@ -2,14 +2,14 @@ import { workspaceListSchema, workspaceNameSchema, workspaceParamsSchema, worksp
 import { createWorkspace, listWorkspaceSummaries, renameWorkspace } from '@recount/db';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { actorOf } from '../plugins/authentication.ts';
-import { acceptJsonBodies } from '../plugins/json-bodies.ts';
+import { addJsonRoutes } from '../plugins/json-bodies.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
 const taken = (name: string): ProblemError => new ProblemError('name-taken', `There is a workspace ${name} already`);
 
 const LIST_WORKSPACES = {
-  config: { scope: 'operator' },
+  config: { scope: 'operator', reveals: 'nothing' },
   schema: {
     operationId: 'listWorkspaces',
     summary: 'List the workspaces of the installation',
@@ -20,7 +20,7 @@ const LIST_WORKSPACES = {
 } as const;
 
 const CREATE_WORKSPACE = {
-  config: { scope: 'operator' },
+  config: { scope: 'operator', reveals: 'nothing' },
   schema: {
     operationId: 'createWorkspace',
     summary: 'Create a workspace',
@@ -32,7 +32,7 @@ const CREATE_WORKSPACE = {
 } as const;
 
 const RENAME_WORKSPACE = {
-  config: { scope: 'operator' },
+  config: { scope: 'operator', reveals: 'nothing' },
   schema: {
     operationId: 'renameWorkspace',
     summary: 'Rename a workspace',
@@ -43,7 +43,7 @@ const RENAME_WORKSPACE = {
     response: {
       200: workspaceSchema,
       404: problemResponse('There is no such workspace'),
-      409: problemResponse('Another workspace has this name, or it is the default one'),
+      409: problemResponse('Another workspace has this name, or it is the default one or the demo'),
     },
   },
 } as const;
@@ -56,9 +56,7 @@ export async function addWorkspaceRoutes(
   parent: ApiApp,
   { database: pool }: Pick<ApiDependencies, 'database'>,
 ): Promise<void> {
-  await parent.register(async (scope) => {
-    const app = scope as ApiApp;
-    acceptJsonBodies(app);
+  await addJsonRoutes(parent, {}, (app) => {
     const find = async (id: string) => {
       const found = (await listWorkspaceSummaries(pool.database)).find((workspace) => workspace.id === id);
       if (found === undefined) throw new ProblemError('not-found', 'There is no such workspace');
@@ -86,6 +84,7 @@ export async function addWorkspaceRoutes(
       if (outcome === 'default') {
         throw new ProblemError('default-workspace', 'Commands use it if they name no workspace, so it keeps its name');
       }
+      if (outcome === 'demo') throw new ProblemError('default-workspace', 'The demo is deleted after a day');
       return await find(id);
     });
   });

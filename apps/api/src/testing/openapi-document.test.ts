@@ -10,7 +10,16 @@ it('equals openapi.json: `vitest -u` writes it', async () => {
   // No handler runs.
   const deps = { rawStore: {}, database: {} } as ApiDependencies;
   const document = await createOpenapiDocument((app) =>
-    addRoutes(app, { ...deps, metrics: createMetrics(deps), space: { hasRoom: async () => true } as never }, config),
+    addRoutes(
+      app,
+      {
+        ...deps,
+        metrics: createMetrics(deps),
+        space: { hasRoom: async () => true } as never,
+        providerSignIns: { providers: [] } as never,
+      },
+      config,
+    ),
   );
   await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot('../../openapi.json');
 });

@@ -11,13 +11,15 @@ import { ZodType, ZodUndefined } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { ApiApp } from '../api-dependencies.ts';
 import { problemResponse, toResponse } from '../plugins/openapi.ts';
+import { documentOtlp } from './otlp-documentation.ts';
 import { uploadRequestBody } from './upload-documentation.ts';
 
 const DESCRIPTION = `Upload transcripts of coding agents, and read what became of them.
 
 Every request under /v1 needs an API key: \`Authorization: Bearer rk_…\`. A key belongs to a workspace and sees nothing of
 others; what it may do is its scopes: \`ingest\`, \`read\`, \`admin\` (which includes these two), and \`operator\` (names of workspaces, checks of the
-installation).
+installation). Instead of \`read\` a key may have \`figures\` (of everyone, without texts), \`own\` (the sessions of its owner)
+or \`texts\` (each read is noted in the audit log). What an operation reveals to whom is in docs/security.md.
 
 Errors are problem documents (RFC 9457). Lists come in pages: give \`next_cursor\` back as \`cursor\`.`;
 
@@ -44,7 +46,10 @@ export async function createOpenapiDocument(addRoutes: (app: ApiApp) => Promise<
         { name: 'transcripts', description: 'Uploaded files' },
         { name: 'sessions', description: 'What the transcripts tell' },
         { name: 'analytics', description: 'Reports' },
+        { name: 'budgets', description: 'Limits of what is spent, and their warnings' },
+        { name: 'telemetry', description: 'What agents export by OTLP' },
         { name: 'live', description: 'What runs now' },
+        { name: 'people', description: 'Who the sessions belong to, and their teams' },
         { name: 'operations', description: 'For those who run recount' },
       ],
       components: { securitySchemes: { [SECURITY_SCHEME]: { type: 'http', scheme: 'bearer' } } },
@@ -61,12 +66,15 @@ export async function createOpenapiDocument(addRoutes: (app: ApiApp) => Promise<
 /** Adds what follows from the route's scope, and the problems that any such route may answer with. */
 const documentRoute: SwaggerTransform = (document) => {
   const { schema, route } = document;
-  const scope = route.config?.scope;
+  const { scope, reveals } = route.config ?? {};
   if (!schema || schema.hide || schema.tags === undefined) return jsonSchemaTransform(document);
-  const described: FastifySchema = {
+  if (reveals === undefined)
+    throw new Error(`${document.url} does not say what it reveals: give its config \`reveals\``);
+  const described: FastifySchema & { 'x-reveals': string | undefined } = {
     ...schema,
+    'x-reveals': reveals,
     ...(scope !== undefined && {
-      description: `${schema.description ?? ''}\n\nScope: \`${scope}\``.trim(),
+      description: `${schema.description ?? ''}\n\nScope: \`${scope}\`. Reveals: ${reveals}`.trim(),
       security: [{ [SECURITY_SCHEME]: [] }],
     }),
     response: {
@@ -99,7 +107,7 @@ interface CompleteDocument {
 }
 
 /**
- * Adds the one request body, removes the second variant of each schema that requests would have, and allows unknown
+ * Adds the request bodies that are no JSON, removes the second variant of each schema that requests would have, and allows unknown
  * members in answers.
  */
 const completeDocument: SwaggerTransformObject = (document) => {
@@ -107,6 +115,7 @@ const completeDocument: SwaggerTransformObject = (document) => {
   const { paths, components, ...rest } = JSON.parse(json, dropClosedObjects) as CompleteDocument;
   const upload = paths['/v1/transcripts']?.post;
   if (upload !== undefined) upload.requestBody = uploadRequestBody;
+  documentOtlp(paths);
   const schemas = pickReferenced(components.schemas, paths);
   return { ...rest, paths, components: { ...components, schemas } } as ReturnType<SwaggerTransformObject>;
 };

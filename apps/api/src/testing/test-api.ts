@@ -32,7 +32,7 @@ export interface TestApi {
   connectionString: string;
   storeDirectory: string;
   /** Keys of the home workspace by scope; `other` has all scopes in another workspace. */
-  keys: Record<Exclude<ApiKeyScope, 'operator'> | 'other', string>;
+  keys: Record<'ingest' | 'read' | 'admin' | 'other', string>;
   logLines: string[];
   /** Entries that a worker would log about the jobs. */
   jobReports: JobReport[];

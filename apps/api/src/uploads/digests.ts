@@ -11,9 +11,9 @@ export interface ExpectedDigest {
 
 /** Digests of the body according to the client. */
 interface BodyDigests {
-  /** Of the bytes as sent, before decoding any Content-Encoding. */
+  /** Digests of the bytes as sent, before decoding any Content-Encoding. */
   sent: ExpectedDigest[];
-  /** Of the decoded bytes. */
+  /** Digests of the decoded bytes. */
   decoded: ExpectedDigest[];
 }
 

@@ -6,7 +6,7 @@ export interface BodyLimits {
   idleTimeoutMs: number;
   /** Bytes that may still come, over all streams that share these limits. */
   remainingBytes: number;
-  /** The total time, in millisecondsto wait for the client; every byte received adds to it. */
+  /** The total time, in milliseconds, to wait for the client; every byte received adds to it. */
   patienceMs: number;
 }
 

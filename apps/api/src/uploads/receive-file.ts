@@ -18,15 +18,15 @@ interface UploadSlots {
 const RETRY_AFTER_SECONDS = 2;
 
 /** Each running upload has its own buffers. Limiting their number bounds the process's memory. */
-export function createUploadSlots(maxConcurrentUploads: number): UploadSlots {
+export function createUploadSlots(maxConcurrentUploads: number, noun = 'uploads'): UploadSlots {
   const maxOfKey = toKeyShare(maxConcurrentUploads);
   const takenByKey = new Map<string, number>();
   let taken = 0;
   return {
     async run(keyId, upload) {
       const takenByThis = takenByKey.get(keyId) ?? 0;
-      if (taken >= maxConcurrentUploads) throw toTooMany(`At most ${maxConcurrentUploads} uploads`);
-      if (takenByThis >= maxOfKey) throw toTooMany(`At most ${maxOfKey} uploads of one key`);
+      if (taken >= maxConcurrentUploads) throw toTooMany(`At most ${maxConcurrentUploads} ${noun}`);
+      if (takenByThis >= maxOfKey) throw toTooMany(`At most ${maxOfKey} ${noun} of one key`);
       taken += 1;
       takenByKey.set(keyId, takenByThis + 1);
       try {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import {
+  type BackfillEvent,
   type BackfillOptions,
   type BackfillOutcome,
   type BackfillReport,
@@ -12,7 +13,7 @@ import { measureInput, type ReadSourcesOptions } from '@recount/storage/sources'
 import { toDataDirectory } from '../data-directory/data-directory.ts';
 import type { CliContext } from '../terminal/cli-context.ts';
 import { formatCountOf, formatDuration } from '../terminal/format-values.ts';
-import { createProgressBar } from '../terminal/progress-bar.ts';
+import { createProgressBar, type ProgressBar } from '../terminal/progress-bar.ts';
 import { describeSkip, isRefusal, isUnreadable } from './format-report.ts';
 import { openGivenPaths } from './given-paths.ts';
 import { createRemainingWork } from './remaining-work.ts';
@@ -50,43 +51,12 @@ export async function backfillWithProgress(
   const startedAtMs = performance.now();
   const given = await openGivenPaths(context, request.paths);
   const { paths } = given;
-  const { sinceMs, signal } = request;
+  const { sinceMs, signal, targetId, showsProgress = true } = request;
   const options: ReadSourcesOptions = { signal, ...given.options, ...(sinceMs !== undefined && { sinceMs }) };
-  const bar = createProgressBar(context.stderr);
-  let totalBytes: number | undefined;
-  // Only the progress bar needs it and it may take a while, so the backfill does not wait.
-  const showsProgress = request.showsProgress ?? true;
-  const measuring = showsProgress ? measureInput(paths, options) : undefined;
-  measuring?.then(
-    ({ inputBytes }) => {
-      totalBytes = inputBytes;
-    },
-    () => undefined,
-  );
-  let refused = 0;
-  let links = 0;
-  const troubles = new Set<string>();
-  const noteTrouble = (reason: string): void => {
-    if (!troubles.has(reason)) bar.note(`${reason}. Trying again …`);
-    troubles.add(reason);
-  };
-  let latest: Readonly<BackfillReport> | undefined;
-  let isDelivered = false;
-  const remaining = createRemainingWork(() => performance.now());
-  const show = (): void => {
-    if (!showsProgress || latest === undefined) return;
-    const { consumedInputBytes, found, skipped } = latest;
-    bar.update({
-      totalBytes,
-      // Otherwise the last file's bytes would be missing.
-      doneBytes: isDelivered ? Math.max(consumedInputBytes, totalBytes ?? 0) : consumedInputBytes,
-      files: found + skipped,
-      remark: remaining.describe(latest, isDelivered),
-    });
-  };
+  const display = new BackfillDisplay(context, { paths, namesSkipped: request.namesSkipped });
+  if (showsProgress) display.measure(measureInput(paths, options));
   // A large transcript may cause no events for a long time.
-  const timer = setInterval(show, SHOW_MS);
-  const { targetId } = request;
+  const timer = showsProgress ? setInterval(() => display.show(), SHOW_MS) : undefined;
   const memory =
     targetId === undefined
       ? undefined
@@ -94,30 +64,87 @@ export async function backfillWithProgress(
   try {
     const onEvent: BackfillRequest['onEvent'] = (event, report) => {
       if (event.kind === 'outcome' && ARRIVED.has(event.outcome)) memory?.confirm(event.location);
-      if (event.kind === 'delivered') isDelivered = true;
-      if (event.kind === 'stalled') bar.note(toStallNote(event.waitingCount));
-      if (event.kind === 'retrying') noteTrouble(event.reason);
-      if (event.kind === 'outcome' && event.outcome === 'skipped') {
-        const { location, reason = '' } = event;
-        const isRefused = paths.includes(location) && isRefusal(reason);
-        if (isRefused) refused += 1;
-        // Sessions that people expect may be behind it.
-        const isNamedLink = reason === 'link' && ++links <= MAX_NAMED_LINKS;
-        if (request.namesSkipped ?? (isRefused || isUnreadable(reason) || isNamedLink))
-          bar.note(`skipped: ${location}: ${describeSkip(reason)}`);
-      }
-      latest = report;
-      show();
+      display.note(event, report);
+      if (showsProgress) display.show();
       request.onEvent?.(event, report);
     };
     const sources = readSessions(paths, { ...options, memory });
     const report = await runBackfill({ target: request.target, onEvent }, sources, { ...request, stallMs: STALL_MS });
-    return { report, elapsedMs: performance.now() - startedAtMs, refused };
+    return { report, elapsedMs: performance.now() - startedAtMs, refused: display.refused };
   } finally {
     clearInterval(timer);
-    bar.end();
+    display.end();
     given.close();
     await memory?.save();
+  }
+}
+
+/** The progress bar and the remarks above it. */
+class BackfillDisplay {
+  readonly #bar: ProgressBar;
+  readonly #paths: readonly string[];
+  readonly #namesSkipped: boolean | undefined;
+  readonly #remaining = createRemainingWork(() => performance.now());
+  readonly #troubles = new Set<string>();
+  #totalBytes: number | undefined;
+  #latest: Readonly<BackfillReport> | undefined;
+  #isDelivered = false;
+  #links = 0;
+  /** Given paths whose content is not a transcript. */
+  refused = 0;
+
+  constructor(context: CliContext, { paths, namesSkipped }: Pick<BackfillRequest, 'paths' | 'namesSkipped'>) {
+    this.#bar = createProgressBar(context.stderr);
+    this.#paths = paths;
+    this.#namesSkipped = namesSkipped;
+  }
+
+  /** Only the bar needs the size of the input, and it may take a while, so the backfill does not wait. */
+  measure(measuring: Promise<{ inputBytes: number }>): void {
+    measuring.then(
+      ({ inputBytes }) => {
+        this.#totalBytes = inputBytes;
+      },
+      () => undefined,
+    );
+  }
+
+  note(event: BackfillEvent, report: Readonly<BackfillReport>): void {
+    if (event.kind === 'delivered') this.#isDelivered = true;
+    if (event.kind === 'stalled') this.#bar.note(toStallNote(event.waitingCount));
+    if (event.kind === 'retrying') this.#noteTrouble(event.reason);
+    if (event.kind === 'outcome' && event.outcome === 'skipped') this.#noteSkipped(event.location, event.reason);
+    this.#latest = report;
+  }
+
+  show(): void {
+    if (this.#latest === undefined) return;
+    const { consumedInputBytes, found, skipped } = this.#latest;
+    this.#bar.update({
+      totalBytes: this.#totalBytes,
+      // Otherwise the last file's bytes would be missing.
+      doneBytes: this.#isDelivered ? Math.max(consumedInputBytes, this.#totalBytes ?? 0) : consumedInputBytes,
+      files: found + skipped,
+      remark: this.#remaining.describe(this.#latest, this.#isDelivered),
+    });
+  }
+
+  end(): void {
+    this.#bar.end();
+  }
+
+  #noteTrouble(reason: string): void {
+    if (!this.#troubles.has(reason)) this.#bar.note(`${reason}. Trying again …`);
+    this.#troubles.add(reason);
+  }
+
+  #noteSkipped(location: string, reason = ''): void {
+    const isRefused = this.#paths.includes(location) && isRefusal(reason);
+    if (isRefused) this.refused += 1;
+    // Sessions that people expect may be behind it.
+    const isNamedLink = reason === 'link' && ++this.#links <= MAX_NAMED_LINKS;
+    if (this.#namesSkipped ?? (isRefused || isUnreadable(reason) || isNamedLink))
+      this.#bar.note(`skipped: ${location}: ${describeSkip(reason)}`);
   }
 }
 

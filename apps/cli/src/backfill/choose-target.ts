@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DeliveryTarget } from '@recount/collect';
+import { isDemoWorkspace } from '@recount/db';
 import { createDirectTarget } from '@recount/ingest';
 import { createApiClient } from '../connection/api-client.ts';
 import { type ApiOptions, findApi, NO_API_MESSAGE } from '../connection/find-api.ts';
@@ -49,6 +50,8 @@ async function openDirectTarget(context: CliContext, options: TargetOptions): Pr
   const installation = await openInstallation(await findInstallationConfig(context));
   try {
     const workspaceId = await findWorkspace(installation.database, options.workspace ?? DEFAULT_WORKSPACE);
+    if (await isDemoWorkspace(installation.database.database, workspaceId))
+      throw new CliError('The demo accepts nothing, because it is deleted after a day. Name another workspace.');
     const target = createDirectTarget(installation, { ...options, workspaceId });
     return { target, id: toTargetId('direct', workspaceId), close: installation.close };
   } catch (error) {

@@ -1,9 +1,9 @@
 import { homedir } from 'node:os';
 import { sep } from 'node:path';
-import { createInterface } from 'node:readline/promises';
 import { type FoundSessions, findSessions, listNotRead, type NotRead, openSessionStore } from '@recount/collect';
 import { AGENTS } from '@recount/core';
-import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { ask } from '../terminal/ask.ts';
+import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { formatBytes, formatCount } from '../terminal/format-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
@@ -47,7 +47,7 @@ export async function showFound(context: CliContext, found: readonly FoundSessio
       notRead: place.place.holds === 'database' ? await listNotRead(place.files.map(({ path }) => path)) : [],
     })),
   );
-  if (asJson) print(context, JSON.stringify({ places: counted.map(toJson) }, null, 2));
+  if (asJson) printJson(context, { places: counted.map(toJson) });
   else if (counted.length === 0) note(context, 'No sessions found.');
   else for (const line of toTable(context, counted)) print(context, line);
   for (const path of found.flatMap(({ denied }) => denied)) note(context, `No permission to read ${path}`);
@@ -129,30 +129,56 @@ export async function confirmFound(
   found: readonly FoundSessions[],
   { isConfirmed, asJson }: { isConfirmed: boolean; asJson: boolean },
 ): Promise<string[] | undefined> {
-  const readable = found.filter(holdsSessions);
-  if (isConfirmed || asJson) noteLinks(context, readable);
-  if (readable.every(({ files, denied }) => files.length + denied.length === 0)) {
-    if (!isConfirmed && !asJson) noteLinks(context, readable);
-    const agents = AGENTS.filter(({ places }) => places !== undefined).map(({ label }) => label);
-    throw new CliError(
-      `No sessions found. recount looked for sessions of ${agents.join(', ')}. Name files or folders.`,
-    );
+  const paths = toImportedPaths(found);
+  if (isConfirmed || asJson) noteLinks(context, found.filter(holdsSessions));
+  if (paths.length === 0) {
+    if (!isConfirmed && !asJson) noteLinks(context, found.filter(holdsSessions));
+    throw new CliError(`${NOTHING_FOUND} Name files or folders.`);
   }
-  // Paths without permission fail when they are read. They are then listed and counted, and affect the exit code.
-  const paths = readable.flatMap(({ files, denied }) => [...files.map(({ path }) => path), ...denied]);
   if (isConfirmed) return paths;
   if (!asJson) await showFound(context, found, false);
-  if (!context.stdin.isTTY || !context.stderr.isTTY) {
+  if (!canAsk(context)) {
     throw new UsageError('To import all of them, run `recount backfill --yes`, or name files and folders.');
   }
-  const terminal = createInterface({ input: context.stdin, output: context.stderr });
-  const question = `Import ${paths.length === 1 ? 'this file' : `these ${formatCount(paths.length)} files`} (${formatBytes(sumBytes(readable))})? [y/N] `;
-  const answer = await terminal
-    .question(question, { signal: context.listenForInterruption() })
-    .finally(() => terminal.close());
-  if (/^y(es)?$/i.test(answer.trim())) return paths;
+  if (await askToImport(context, found, { isDefault: false })) return paths;
   note(context, 'Nothing was ingested.');
   return undefined;
+}
+
+export const NOTHING_FOUND = `No sessions found. recount looked for sessions of ${AGENTS.filter(
+  ({ places }) => places !== undefined,
+)
+  .map(({ label }) => label)
+  .join(', ')}.`;
+
+/**
+ * The files to import, the last written first. Includes those without permission: they fail when they are read, are
+ * then listed and counted, and affect the exit code.
+ */
+export function toImportedPaths(found: readonly FoundSessions[]): string[] {
+  const readable = found.filter(holdsSessions);
+  const files = readable.flatMap(({ files }) => files).sort((a, b) => b.modifiedAtMs - a.modifiedAtMs);
+  return [...files.map(({ path }) => path), ...readable.flatMap(({ denied }) => denied)];
+}
+
+/** True if a person can answer a question. */
+export function canAsk({ stdin, stderr }: CliContext): boolean {
+  return Boolean(stdin.isTTY && stderr.isTTY);
+}
+
+/** True if the person agrees; Enter alone is `isDefault`. Throws an AbortError if interrupted. */
+export async function askToImport(
+  context: CliContext,
+  found: readonly FoundSessions[],
+  { isDefault }: { isDefault: boolean },
+): Promise<boolean> {
+  const readable = found.filter(holdsSessions);
+  const count = toImportedPaths(readable).length;
+  const files = count === 1 ? 'this file' : `these ${formatCount(count)} files`;
+  const size = formatBytes(readable.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0));
+  const question = `Import ${files} (${size})? ${isDefault ? '[Y/n]' : '[y/N]'} `;
+  const answer = await ask(context, question);
+  return answer === '' ? isDefault : /^y(es)?$/i.test(answer ?? '');
 }
 
 function toRemark(found: FoundSessions): string {
@@ -163,10 +189,6 @@ function toRemark(found: FoundSessions): string {
 
 function toHomeFolder({ environment }: CliContext): string {
   return environment.HOME || environment.USERPROFILE || homedir();
-}
-
-function sumBytes(found: readonly FoundSessions[]): number {
-  return found.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 }
 
 /** The common folder of the place's files, with `~` for the home folder. */

@@ -33,27 +33,33 @@ function toVariables({ environment }: CliContext): [string, string][] {
 
 /** systemd's user units on Linux, launchd's agents on macOS, scheduled tasks on Windows. */
 export function toBackgroundService(context: CliContext, platform: string = process.platform): BackgroundService {
+  if (platform === 'win32') return toScheduledTask();
+  return platform === 'darwin' ? toLaunchAgent(context) : toUserUnit(context);
+}
+
+function toScheduledTask(): BackgroundService {
+  const [node, program] = toSenderCommand();
+  const command = `"${node}" "${program}" watch`;
+  return {
+    ...{ path: undefined, text: command },
+    start: [
+      ['schtasks', '/create', '/f', '/tn', NAME, '/sc', 'onlogon', '/tr', command],
+      ['schtasks', '/run', '/tn', NAME],
+    ],
+    stop: [
+      ['schtasks', '/end', '/tn', NAME],
+      ['schtasks', '/delete', '/f', '/tn', NAME],
+    ],
+  };
+}
+
+function toLaunchAgent(context: CliContext): BackgroundService {
   const { homeFolder } = toMachine(context);
   const [node, program] = toSenderCommand();
   const variables = toVariables(context);
-  if (platform === 'win32') {
-    const command = `"${node}" "${program}" watch`;
-    return {
-      ...{ path: undefined, text: command },
-      start: [
-        ['schtasks', '/create', '/f', '/tn', NAME, '/sc', 'onlogon', '/tr', command],
-        ['schtasks', '/run', '/tn', NAME],
-      ],
-      stop: [
-        ['schtasks', '/end', '/tn', NAME],
-        ['schtasks', '/delete', '/f', '/tn', NAME],
-      ],
-    };
-  }
-  if (platform === 'darwin') {
-    const path = join(homeFolder, 'Library/LaunchAgents', `${LAUNCHD_LABEL}.plist`);
-    const toWord = (text: string): string => `<string>${escapeXml(text)}</string>`;
-    const text = `<?xml version="1.0" encoding="UTF-8"?>
+  const path = join(homeFolder, 'Library/LaunchAgents', `${LAUNCHD_LABEL}.plist`);
+  const toWord = (text: string): string => `<string>${escapeXml(text)}</string>`;
+  const text = `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <plist version="1.0"><dict>
   <key>Label</key>${toWord(LAUNCHD_LABEL)}
@@ -64,12 +70,17 @@ export function toBackgroundService(context: CliContext, platform: string = proc
   <key>ProcessType</key><string>Background</string>
 </dict></plist>
 `;
-    return {
-      ...{ path, text },
-      start: [['launchctl', 'load', '-w', path]],
-      stop: [['launchctl', 'unload', '-w', path]],
-    };
-  }
+  return {
+    ...{ path, text },
+    start: [['launchctl', 'load', '-w', path]],
+    stop: [['launchctl', 'unload', '-w', path]],
+  };
+}
+
+function toUserUnit(context: CliContext): BackgroundService {
+  const { homeFolder } = toMachine(context);
+  const [node, program] = toSenderCommand();
+  const variables = toVariables(context);
   const path = join(
     context.environment.XDG_CONFIG_HOME || join(homeFolder, '.config'),
     'systemd/user',

@@ -7,22 +7,27 @@ import { formatBytes, formatCountOf } from '../terminal/format-values.ts';
 import { createSendDecider } from './send-decision.ts';
 import { toMachine } from './this-machine.ts';
 
-/** The changes to agents' settings that make them call `command`. */
-export async function planChanges(context: CliContext, command: string): Promise<collect.HookChange[]> {
-  return await collect.planHooks(collect.listHookFiles(toMachine(context)), command);
+/** The changes to agents' settings that make them call `command`, and `prompt` before each prompt. */
+export async function planChanges(
+  context: CliContext,
+  command: string,
+  prompt: collect.PromptHook,
+): Promise<collect.HookChange[]> {
+  return await collect.planHooks(collect.listHookFiles(toMachine(context)), command, prompt);
 }
 
 /** Prints what is connected, and the changes to settings. */
 export function showPlan(
   context: CliContext,
-  { url, machine, person, excludes, usageOnly = [], redacts }: Connection,
+  { url, machine, person, excludes, usageOnly = [], redacts, budgets = [] }: Connection,
   changes: readonly collect.HookChange[],
-  command: string,
+  { command, prompt }: { command: string; prompt: collect.PromptHook },
 ): void {
   note(context, `Server   ${url}\nMachine  ${machine}\nPerson   ${person ?? ''}`);
   if (excludes.length > 0) note(context, `Not sent ${excludes.join(', ')}`);
   if (usageOnly.length > 0) note(context, `Usage only, without texts: ${usageOnly.join(', ')}`);
   if (redacts) note(context, 'Secrets are removed before anything is sent.');
+  for (const { name, action } of budgets) note(context, `Budget   ${name}: ${BUDGET_WORDS[action]}`);
   for (const { file, before, after, problem } of changes) {
     note(context, '');
     if (problem !== undefined) {
@@ -39,6 +44,10 @@ export function showPlan(
       );
       note(context, `  ${file.events.join(', ')}:`);
       note(context, `  ${file.toEntry === undefined ? command : JSON.stringify(file.toEntry(command))}`);
+      if (prompt.isWanted && file.promptEvent !== undefined && file.toEntry !== undefined) {
+        note(context, `and before each prompt, for ${file.promptEvent}:`);
+        note(context, `  ${JSON.stringify(file.toEntry(prompt.command))}`);
+      }
       if (file.hint !== undefined) note(context, file.hint);
     }
   }
@@ -92,5 +101,11 @@ export async function showNotRead(context: CliContext): Promise<void> {
 function noteNotRead(context: CliContext, { path, reason }: collect.NotRead): void {
   note(context, `Not read: ${path} (${reason}).`);
 }
+
+/** Says what Claude Code and Codex do once a budget is reached. */
+export const BUDGET_WORDS = {
+  warn: 'Claude Code and Codex warn once it is reached',
+  stop: 'Claude Code and Codex answer no prompts once it is reached',
+} as const;
 
 const EVERYTHING: collect.SendDecision = { kind: 'everything' };

@@ -1,6 +1,6 @@
 import { sep } from 'node:path';
-import { type SendDecision, toUsageOnly } from '@recount/collect';
-import { createUsageScanner, IDENTIFY_HEAD_BYTES, identifyTranscript } from '@recount/core';
+import { readBeginning, type SendDecision, toUsageOnly } from '@recount/collect';
+import { IDENTIFY_HEAD_BYTES } from '@recount/core';
 import type { Connection } from '../connection/connection.ts';
 
 /** Longer lines are searched for secrets in parts, as on the server. */
@@ -20,8 +20,7 @@ export function createSendDecider({
   const goesByFolder = excludes.length > 0 || (usageOnly.length > 0 && !usageOnlyEverywhere);
   if (!goesByFolder && usageOnly.length === 0 && !redacts) return undefined;
   return (path, head) => {
-    const { format, sessionId = path } = identifyTranscript({ path, head: head.subarray(0, IDENTIFY_HEAD_BYTES) });
-    const project = format === undefined ? null : readProject(sessionId, format, head);
+    const { format, workingDirectory: project } = readBeginning(path, head.subarray(0, IDENTIFY_HEAD_BYTES));
     if (goesByFolder && project === null)
       return { kind: 'nothing', reason: 'it does not name the folder where it ran' };
     const excluded = excludes.find((folder) => isBelow(project ?? '', folder));
@@ -37,24 +36,12 @@ export function createSendDecider({
   };
 }
 
-function readProject(sessionId: string, format: string, head: Buffer): string | null {
-  try {
-    const scanner = createUsageScanner(sessionId, { format, onResponse: () => undefined });
-    scanner.push(head);
-    return scanner.finish().project;
-  } catch (error) {
-    // A format that is recognised but cannot be read.
-    if (error instanceof TypeError) return null;
-    throw error;
-  }
-}
-
 const isBelow = (directory: string, folder: string): boolean =>
   `${directory}${sep}`.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
 
 /** The secret scanner is loaded on demand. */
 async function* redact(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const { createTranscriptRedactor } = await import('@recount/ingest/secrets');
-  const redactor = createTranscriptRedactor({ maxLineBytes: MAX_LINE_BYTES, onFinding: () => undefined });
+  const { TranscriptRedactor } = await import('@recount/ingest/secrets');
+  const redactor = new TranscriptRedactor({ maxLineBytes: MAX_LINE_BYTES, onFinding: () => undefined });
   yield* redactor.redact(source);
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { addHookNote, createSpoolFolder, toBaseFolders, watchFolders } from '@recount/collect';
+import { addHookNote, createSpoolFolder, type SpoolFolder, toBaseFolders, watchFolders } from '@recount/collect';
 import { AGENTS } from '@recount/core';
 import { takeProcessLock } from '@recount/local-postgres/process-lock';
 import { createBackoff } from '@recount/service/retry';
@@ -43,45 +43,19 @@ export async function watchSessions(context: CliContext): Promise<void> {
   if (lock === undefined) throw new CliError('Another `recount watch` is running.');
   const signal = context.listenForInterruption();
   const sender = createSenderLoop(context, signal);
-  const changed = new Set<string>();
-  let hasDatabaseChanged = false;
-  const flush = async (): Promise<void> => {
-    for (const path of changed) await addHookNote(folder, 'watch', path);
-    changed.clear();
-    if (hasDatabaseChanged) await addHookNote(folder, 'watch');
-    hasDatabaseChanged = false;
-    sender.run();
-  };
-  let timer: NodeJS.Timeout | undefined;
-  let dueAtMs = Number.POSITIVE_INFINITY;
-  /** Further changes do not postpone it, because an agent may write for hours. */
-  const gather = (delayMs: number): void => {
-    if (performance.now() + delayMs >= dueAtMs) return;
-    dueAtMs = performance.now() + delayMs;
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      dueAtMs = Number.POSITIVE_INFINITY;
-      void flush().catch((error: Error) => note(context, `recount: ${error.message}`));
-    }, delayMs);
-  };
+  const changes = new GatheredChanges(context, folder, sender);
   const { transcripts, databases } = listWatched(context);
   const onLimit = (): void =>
     note(context, 'The system allows no more file watchers. Changes in some folders are found once a day.');
   const onDenied = (folder: string): void => note(context, `No permission to read ${folder}: nothing in it is sent.`);
   const watches = await Promise.all([
     watchFolders(transcripts, {
-      onFile(path) {
-        changed.add(path);
-        gather(GATHER_MS);
-      },
+      onFile: (path) => changes.addFile(path),
       onLimit,
       onDenied,
     }),
     watchFolders(databases, {
-      onFile() {
-        hasDatabaseChanged = true;
-        gather(DATABASE_PAUSE_MS);
-      },
+      onFile: () => changes.addDatabase(),
       onLimit,
       onDenied,
     }),
@@ -98,14 +72,68 @@ export async function watchSessions(context: CliContext): Promise<void> {
     if (!signal.aborted) await once(signal, 'abort');
   } finally {
     clearInterval(refresh);
-    clearTimeout(timer);
+    changes.stop();
     for (const watched of watches) watched.close();
     lock.release();
   }
 }
 
+/** Changes that a sender has not been told of yet. */
+class GatheredChanges {
+  readonly #context: CliContext;
+  readonly #folder: SpoolFolder;
+  readonly #sender: SenderLoop;
+  readonly #files = new Set<string>();
+  #hasDatabaseChanged = false;
+  #timer: NodeJS.Timeout | undefined;
+  #dueAtMs = Number.POSITIVE_INFINITY;
+
+  constructor(context: CliContext, folder: SpoolFolder, sender: SenderLoop) {
+    this.#context = context;
+    this.#folder = folder;
+    this.#sender = sender;
+  }
+
+  addFile(path: string): void {
+    this.#files.add(path);
+    this.#flushWithin(GATHER_MS);
+  }
+
+  addDatabase(): void {
+    this.#hasDatabaseChanged = true;
+    this.#flushWithin(DATABASE_PAUSE_MS);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** Further changes do not postpone it, because an agent may write for hours. */
+  #flushWithin(delayMs: number): void {
+    if (performance.now() + delayMs >= this.#dueAtMs) return;
+    this.#dueAtMs = performance.now() + delayMs;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#dueAtMs = Number.POSITIVE_INFINITY;
+      void this.#flush().catch((error: Error) => note(this.#context, `recount: ${error.message}`));
+    }, delayMs);
+  }
+
+  async #flush(): Promise<void> {
+    for (const path of this.#files) await addHookNote(this.#folder, 'watch', path);
+    this.#files.clear();
+    if (this.#hasDatabaseChanged) await addHookNote(this.#folder, 'watch');
+    this.#hasDatabaseChanged = false;
+    this.#sender.run();
+  }
+}
+
+interface SenderLoop {
+  run(option?: string): void;
+}
+
 /** Runs senders, one after another, and again after a while if sessions are still waiting. */
-function createSenderLoop({ environment }: CliContext, signal: AbortSignal): { run(option?: string): void } {
+function createSenderLoop({ environment }: CliContext, signal: AbortSignal): SenderLoop {
   const [program, ...commandArguments] = toSenderCommand();
   let isRunning = false;
   let isWanted = false;

@@ -1,13 +1,20 @@
 import type { Command } from 'commander';
 import type { CliContext } from '../terminal/cli-context.ts';
+import { createAlertsCommand } from './alerts.ts';
+import { createAnnotateCommand } from './annotate.ts';
 import { createApiCommand } from './api.ts';
 import { createAuditCommand } from './audit.ts';
 import { createBackfillCommand } from './backfill.ts';
+import { createBillCommand } from './bill.ts';
+import { createBudgetCommand } from './budget.ts';
+import { createClusterCommand } from './cluster.ts';
 import { createConnectCommand } from './connect.ts';
 import { createDeleteCommand } from './delete.ts';
+import { createDigestCommand } from './digest.ts';
 import { createDisconnectCommand } from './disconnect.ts';
 import { createDoctorCommand } from './doctor.ts';
 import { createExportCommand } from './export.ts';
+import { createFindingsCommand } from './findings.ts';
 import { createStopCommand, createUninstallCommand } from './installation.ts';
 import { createIssuesCommand } from './issues.ts';
 import { createKeysCommand } from './keys.ts';
@@ -15,8 +22,11 @@ import { createLiveCommand } from './live.ts';
 import { createMcpCommand } from './mcp.ts';
 import { createMigrateCommand } from './migrate.ts';
 import { createParseCommand } from './parse.ts';
+import { createPeopleCommand } from './people.ts';
+import { createPlanCommand } from './plan.ts';
 import { createPricesCommand } from './prices.ts';
 import { createReportCommand } from './report.ts';
+import { createRepositoriesCommand } from './repositories.ts';
 import { createRepriceCommand } from './reprice.ts';
 import { createRequeueCommand } from './requeue.ts';
 import { createPullCommand, createRestoreCommand } from './restore.ts';
@@ -60,7 +70,13 @@ export const COMMANDS: CommandsByHeading = {
     createShowCommand,
     createWhyCommand,
     createReportCommand,
+    createBudgetCommand,
+    createPlanCommand,
+    createFindingsCommand,
+    createBillCommand,
     createSearchCommand,
+    createAnnotateCommand,
+    createRepositoriesCommand,
     createShareCommand,
     createPricesCommand,
     createSqlCommand,
@@ -74,12 +90,16 @@ export const COMMANDS: CommandsByHeading = {
     createStopCommand,
     createUninstallCommand,
     createKeysCommand,
+    createPeopleCommand,
     createWorkspacesCommand,
     createSettingsCommand,
+    createAlertsCommand,
+    createDigestCommand,
     createAuditCommand,
     createRetainCommand,
     createDoctorCommand,
     createVerifyCommand,
+    createClusterCommand,
     createRepriceCommand,
     createRequeueCommand,
   ],

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import type { TargetOptions } from '../backfill/choose-target.ts';
-import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
 import { UsageError } from '../terminal/cli-error.ts';
 import { INTERRUPTED_EXIT_CODE } from '../terminal/interruption.ts';
 import { parseSince, wholeNumber } from '../terminal/option-values.ts';
@@ -107,8 +107,7 @@ async function backfill(context: CliContext, given: string[], options: BackfillC
       onFile: options.verbose ? (path) => note(context, `attachment: ${path}`) : undefined,
     });
     if (signal.aborted) report.isInterrupted = true;
-    if (options.json)
-      print(context, JSON.stringify({ ...report, attachments, isDryRun, elapsedMs: Math.round(elapsedMs) }, null, 2));
+    if (options.json) printJson(context, { ...report, attachments, isDryRun, elapsedMs: Math.round(elapsedMs) });
     else for (const line of formatReport(report, elapsedMs, isDryRun)) print(context, line);
     if (!options.json) showAttachments(context, attachments, { isDryRun });
     if (report.skipped > refused && !options.verbose && !options.json)

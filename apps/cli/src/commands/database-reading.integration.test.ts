@@ -81,6 +81,23 @@ describe('with DATABASE_URL alone', () => {
     expect((await run('prices', 'list')).out).toContain('The workspace has no custom prices.');
   });
 
+  it.each([
+    'people list',
+    'people unattributed',
+    'people teams',
+    'plan list',
+    'budget list',
+    'bill list',
+    'digest list',
+    'findings list',
+    'repositories list',
+    'alerts list',
+    'keys list',
+    'audit',
+  ])('lists what a new workspace has: recount %s', async (command) => {
+    expect(await run(...command.split(' '))).toMatchObject({ exitCode: 0 });
+  });
+
   it('reports what is wrong with a file of prices, and sets no price', async () => {
     await writeFile(join(directory, 'wrong.json'), '[{"model":"a","inputUsdPerMillion":1}]');
     await writeFile(join(directory, 'broken.json'), '[{');

@@ -2,7 +2,9 @@ import type { Session, SessionList } from '@recount/contract';
 import { Command } from 'commander';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
-import { addPlaceOptions, toProject } from '../report/report-query.ts';
+import { addPlaceOptions } from '../connection/place-options.ts';
+import { withClient } from '../connection/with-client.ts';
+import { toProject } from '../report/report-query.ts';
 import { type CliContext, note, print, START_COMMAND } from '../terminal/cli-context.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { formatCount, formatCountOf, formatTimestamp, formatUsd } from '../terminal/format-values.ts';
@@ -42,14 +44,12 @@ Examples:
 
 async function deleteSessions(context: CliContext, names: string[], options: DeleteOptions): Promise<void> {
   if ((names.length === 0) === (options.project === undefined)) throw new UsageError('Pass session ids or --project.');
-  const [{ withReadingClient }, { confirm }] = await Promise.all([
-    import('../connection/reading-client.ts'),
-    import('../terminal/confirm.ts'),
-  ]);
-  await withReadingClient(context, options, async (client) => {
-    const project = toProject(options.project, context.workingDirectory);
+  const { confirm } = await import('../terminal/confirm.ts');
+  await withClient(context, options, async (client) => {
     const sessions =
-      project === undefined ? await findSessions(client, names) : await listAll(client, '/v1/sessions', { project });
+      options.project === undefined
+        ? await findSessions(client, names)
+        : await findProject(client, toProject(options.project, context.workingDirectory));
     if (sessions.length === 0) return note(context, 'There is nothing to delete.');
     const unique = [...new Map(sessions.map((session) => [session.session_id, session])).values()];
     for (const line of describe(unique, toPrintWidth(context))) print(context, line);
@@ -74,6 +74,18 @@ async function findSessions(client: ApiClient, names: readonly string[]): Promis
   return found;
 }
 
+/** The sessions of one project. Throws UsageError if the name means several, as nothing restores what is deleted. */
+async function findProject(client: ApiClient, project: string): Promise<Session[]> {
+  const page = await client.request<SessionList>('/v1/sessions', { query: { project, limit: 1 } });
+  const meant = page?.filters.project ?? [];
+  if (meant.length > 1) {
+    throw new UsageError(
+      `${project} matches several projects: ${meant.slice(0, SHOWN).join(', ')}${meant.length > SHOWN ? ', …' : ''}. Use more of the name.`,
+    );
+  }
+  return listAll(client, '/v1/sessions', { project: meant[0] ?? project });
+}
+
 async function listAll(client: ApiClient, path: string, filter: Record<string, string>): Promise<Session[]> {
   const sessions: Session[] = [];
   let cursor: string | undefined;
@@ -94,7 +106,7 @@ function describe(sessions: readonly Session[], maxWidth: number): string[] {
   const costs = sessions.flatMap(({ cost_estimate_usd: cost }) => cost ?? []);
   const cost = costs.length === 0 ? null : costs.reduce((total, each) => total + each, 0);
   const lines = sessions.slice(0, SHOWN).map((session) => {
-    const title = toSingleLine(session.title ?? session.initial_prompt ?? '').slice(0, 50);
+    const title = toSingleLine(session.title).slice(0, 50);
     const line = `${toSingleLine(session.session_id)}  ${formatTimestamp(session.last_timestamp, false)}  ${title}`;
     return cutToWidth(line, maxWidth);
   });

@@ -8,6 +8,7 @@ export function createDisconnectCommand(context: CliContext): Command {
   return new Command('disconnect')
     .description('Remove the hooks, server, key and send history')
     .option('--force', 'even if some sessions were not sent yet')
+    .option('-y, --yes', 'accepted for scripts: nothing is asked')
     .addHelpText(
       'after',
       `
@@ -23,7 +24,7 @@ Example:
 
 async function disconnect(context: CliContext, force: boolean): Promise<void> {
   const { deleteCollector, requireConnection, toCollectorFolder } = await import('../connection/connection.ts');
-  const { listWaiting, removeHooks } = await import('@recount/collect');
+  const { listWaiting, removeHooks, toBudgetHookCommand } = await import('@recount/collect');
   const connection = await requireConnection(context);
   const waiting = await listWaiting(toCollectorFolder(context));
   if (waiting.length > 0 && !force) {
@@ -32,9 +33,14 @@ async function disconnect(context: CliContext, force: boolean): Promise<void> {
     );
   }
   if (connection.hookCommand !== null) {
-    const unreadable = await removeHooks(connection.hooks, connection.hookCommand);
-    for (const path of unreadable) {
-      note(context, `${path} cannot be read as JSON: take the hooks that call ${connection.hookCommand} out yourself.`);
+    const commands = [
+      connection.hookCommand,
+      ...(connection.budgets === undefined ? [] : [toBudgetHookCommand(toCollectorFolder(context), process.platform)]),
+    ];
+    for (const command of commands) {
+      for (const path of await removeHooks(connection.hooks, command)) {
+        note(context, `${path} cannot be read as JSON: take the hooks that call ${command} out yourself.`);
+      }
     }
   }
   const { toBackgroundService, uninstallService } = await import('../collector/background-service.ts');

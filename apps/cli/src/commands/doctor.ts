@@ -1,13 +1,12 @@
 import type { DoctorCounts, Finding, RebuildFinding, RebuildProgress } from '@recount/ingest';
 import { Command, Option } from 'commander';
-import { describeNotice } from '../report/describe-notice.ts';
-import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
 import { formatBytes, formatCount, formatCountOf, formatDuration } from '../terminal/format-values.ts';
 import { parseTimeSpan } from '../terminal/option-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { createProgressBar, whileShowing } from '../terminal/progress-bar.ts';
 import { wrapToWidth } from '../terminal/text-width.ts';
-import { describeRebuildFinding } from './describe-rebuild-finding.ts';
+import { describeFinding } from './describe-finding.ts';
 
 interface DoctorCommandOptions {
   checksums?: boolean;
@@ -70,7 +69,7 @@ async function examine(
 ): Promise<void> {
   const [
     { findDifferingTimeZones },
-    { createDoctorCounts, isHarmless, needsAttention, rebuildDatabase, runDoctor },
+    { createDoctorCounts, rebuildDatabase, runDoctor },
     { findInstallationConfig, openInstallation },
     { toOperator },
   ] = await Promise.all([
@@ -80,7 +79,8 @@ async function examine(
     import('../connection/operator.ts'),
   ]);
   const signal = context.listenForInterruption();
-  const installation = await openInstallation(await findInstallationConfig(context));
+  const config = await findInstallationConfig(context);
+  const installation = await openInstallation(config);
   const findings: (Finding | RebuildFinding)[] = [];
   let rebuilt: RebuildProgress | undefined;
   let differingTimeZones: readonly string[] = [];
@@ -94,7 +94,8 @@ async function examine(
     findings.push(finding);
     bar.end();
     if (json) return;
-    for (const line of wrapToWidth(describeFinding(finding), toPrintWidth(context))) print(context, line);
+    for (const line of wrapToWidth(describeFinding(finding, config.rawStore.location), toPrintWidth(context)))
+      print(context, line);
   };
   const onObject = (progress: RebuildProgress): void => {
     rebuilt = progress;
@@ -117,47 +118,57 @@ async function examine(
     bar.end();
     await installation.close();
   }
-  const isRepairable = (finding: Finding | RebuildFinding): boolean =>
-    !finding.fixed && (isHarmless(finding) || finding.kind === 'lost-job');
-  const serious = findings.filter(needsAttention);
-  // A notice disagrees with nothing.
-  const disagreements = findings.filter(({ kind }) => kind !== 'notice');
-  if (serious.length > 0) context.exitCode = 1;
-  if (json)
-    print(
-      context,
-      JSON.stringify(
-        {
-          findings,
-          findingCount: disagreements.length,
-          needAttention: serious.length,
-          rebuilt,
-          differingTimeZones,
-          ...toJson(counts),
-        },
-        null,
-        2,
-      ),
-    );
-  else {
-    const lines = [
-      disagreements.length === 0
-        ? 'Everything fits together.'
-        : toSummary(disagreements, serious.length, !fix && findings.some(isRepairable)),
-      ...(rebuilt === undefined ? [] : [toRebuildSummary(rebuilt)]),
-      ...describeCounts(counts, { checksums, minAgeMs }),
-      ...describeTimeZones(differingTimeZones),
-    ];
-    const maxWidth = toPrintWidth({ ...context, stdout: context.stderr });
-    for (const line of lines.flatMap((each) => wrapToWidth(each, maxWidth))) note(context, line);
-    if (deep && !findings.some(({ kind }) => kind === 'unchecked-database')) {
-      note(context, 'All tables and B-tree indexes of the database were read.');
-    }
-  }
+  await printResult(
+    context,
+    { checksums, deep, fix, json, minAgeMs },
+    { findings, counts, rebuilt, differingTimeZones },
+  );
 }
 
-function toJson({ skipped, ...checked }: DoctorCounts) {
-  return { checked, skipped };
+interface Examination {
+  findings: readonly (Finding | RebuildFinding)[];
+  counts: DoctorCounts;
+  rebuilt: RebuildProgress | undefined;
+  differingTimeZones: readonly string[];
+}
+
+/** Prints all as JSON, or a summary of what is printed already; the exit code is 1 if something needs attention. */
+async function printResult(
+  context: CliContext,
+  {
+    checksums,
+    deep,
+    fix,
+    json,
+    minAgeMs,
+  }: Record<'checksums' | 'deep' | 'fix' | 'json', boolean> & { minAgeMs: number },
+  { findings, counts, rebuilt, differingTimeZones }: Examination,
+): Promise<void> {
+  const { isHarmless, needsAttention } = await import('@recount/ingest');
+  if (findings.some(needsAttention)) context.exitCode = 1;
+  // A notice disagrees with nothing.
+  const disagreements = findings.filter(({ kind }) => kind !== 'notice');
+  const needAttention = findings.filter(needsAttention).length;
+  if (json) {
+    const { skipped, ...checked } = counts;
+    const findingCount = disagreements.length;
+    return printJson(context, { findings, findingCount, needAttention, rebuilt, differingTimeZones, checked, skipped });
+  }
+  const isRepairable = (finding: Finding | RebuildFinding): boolean =>
+    !finding.fixed && (isHarmless(finding) || finding.kind === 'lost-job');
+  const lines = [
+    disagreements.length === 0
+      ? 'No problems found.'
+      : toSummary(disagreements, needAttention, !fix && findings.some(isRepairable)),
+    ...(rebuilt === undefined ? [] : [toRebuildSummary(rebuilt)]),
+    ...describeCounts(counts, { checksums, minAgeMs }),
+    ...describeTimeZones(differingTimeZones),
+  ];
+  const maxWidth = toPrintWidth({ ...context, stdout: context.stderr });
+  for (const line of lines.flatMap((each) => wrapToWidth(each, maxWidth))) note(context, line);
+  if (deep && !findings.some(({ kind }) => kind === 'unchecked-database')) {
+    note(context, 'All tables and B-tree indexes of the database were read.');
+  }
 }
 
 /** The checked parts, and the omitted ones with the reason, one line each, for people. */
@@ -207,74 +218,4 @@ function toSummary(findings: readonly unknown[], seriousCount: number, isRepaira
   const advice = isRepairable ? ' `recount doctor --fix` repairs some of them.' : '';
   const attention = `${formatCount(seriousCount)} ${seriousCount === 1 ? 'needs' : 'need'} attention`;
   return `${formatCountOf(findings.length, 'finding')}, ${attention}.${advice}`;
-}
-
-const HEALING = 'upload the same file again (`recount upload FILE`), which replaces it, or restore a backup';
-
-const ATTACHMENT_STATES = {
-  missing: 'lost',
-  'wrong-size': 'of another size than the file',
-  'wrong-content': 'no longer the stored bytes',
-  unreadable: 'not readable to its end',
-} as const;
-
-/** One line for people. */
-function describeFinding(finding: Finding | RebuildFinding): string {
-  switch (finding.kind) {
-    case 'orphan-object':
-      return `orphan object ${finding.objectKey}, ${formatBytes(finding.sizeBytes)}: ${toOrphanState(finding)}`;
-    case 'missing-object':
-      return `missing object ${finding.objectKey} of transcript ${finding.transcriptId}: its bytes are lost, or RECOUNT_RAW_STORE names another store. If lost: ${HEALING}`;
-    case 'wrong-size':
-      return `transcript ${finding.transcriptId}: its object has ${finding.sizeBytes} bytes, which is not what was uploaded: ${HEALING}`;
-    case 'wrong-content':
-      return `transcript ${finding.transcriptId}: the bytes of its object ${finding.objectKey} have changed since they were stored: ${HEALING}`;
-    case 'unreadable-object':
-      return `transcript ${finding.transcriptId}: its object ${finding.objectKey} cannot be read completely; if that persists, ${HEALING}`;
-    case 'wrong-description':
-      return `transcript ${finding.transcriptId}: the description of its object ${finding.objectKey} ${finding.reason}, and a rebuild would believe it: ${finding.fixed ? 'written again from the database' : '`recount doctor --checksums --fix` writes it again from the database'}`;
-    case 'lost-job':
-      return `transcript ${finding.transcriptId} waits for a job that is not in the queue${finding.fixed ? ': enqueued again' : ''}`;
-    case 'failed-transcript':
-      return `transcript ${finding.transcriptId} was marked as failed. \`recount requeue ${finding.transcriptId}\` tries again`;
-    case 'orphan-stream':
-      return `orphan stream ${finding.objectKey}, ${formatBytes(finding.sizeBytes)}: ${finding.fixed ? 'has its row again' : 'no stream names it'}`;
-    case 'missing-stream':
-      return `missing object ${finding.objectKey} of stream ${finding.streamId}: its bytes are lost, or RECOUNT_RAW_STORE names another store`;
-    case 'wrong-stream-size':
-      return `stream ${finding.streamId}: its object has ${finding.sizeBytes} bytes, which is not what was sent`;
-    case 'wrong-stream-content':
-      return `stream ${finding.streamId}: the bytes of its object ${finding.objectKey} have changed since they were stored, or cannot be read. Restore a backup`;
-    case 'orphan-attachment':
-      return `orphan attachment ${finding.objectKey}, ${formatBytes(finding.sizeBytes)}: ${finding.fixed ? 'has its row again, or was not needed' : 'no session names it'}`;
-    case 'damaged-attachment':
-      return `attachment ${finding.attachmentId}: its object ${finding.objectKey} is ${ATTACHMENT_STATES[finding.state]}: \`recount backfill --rescan\` of the folder that has the file replaces it`;
-    case 'unfinished-deletion':
-      return `${finding.objectKey} was being deleted, and that was interrupted: ${finding.fixed ? 'deleted' : 'a worker deletes it within the hour'}`;
-    case 'notice':
-      return describeNotice({ ...finding, message: finding.reason, occurrenceCount: finding.count });
-    case 'search-behind':
-      return `search: ${formatCountOf(finding.waitingSessions, 'session')} to be indexed, after a failure ${finding.failingSessions} of them`;
-    case 'damaged-relation':
-      return `damaged ${finding.relation}: ${finding.reason}; \`REINDEX\` rebuilds an index, a table needs a backup`;
-    case 'unchecked-database':
-      return `tables and indexes were not checked: ${finding.reason}`;
-    case 'stale-uploads':
-      return `remains of ${finding.count} interrupted uploads, deleted`;
-    case 'undescribed-objects':
-      return `${formatCountOf(finding.count, 'object')} without a description in the raw store, which a rebuild of the database needs: ${finding.fixed ? 'described now' : '`recount doctor --fix` writes it from the database'}`;
-    default:
-      return describeRebuildFinding(finding);
-  }
-}
-
-const OBSTACLES = {
-  'no-workspace': 'its workspace is not in the database: `recount doctor --rebuild` restores it',
-  damaged: 'its bytes differ from the stored ones. Restore a backup, or upload the file again and delete it',
-  unreadable: 'it is not a readable transcript',
-} as const;
-
-function toOrphanState({ fixed, obstacle }: { fixed: boolean; obstacle?: keyof typeof OBSTACLES }): string {
-  if (obstacle !== undefined) return OBSTACLES[obstacle];
-  return fixed ? 'received as an upload' : 'no transcript names it';
 }

@@ -5,10 +5,12 @@ import { pipeline } from 'node:stream/promises';
 import type { DocumentFormat } from '@recount/contract';
 import { Argument, Command, Option } from 'commander';
 import type { ApiOptions } from '../connection/find-api.ts';
-import { addFilterOptions, type FilterOptions, toFilterQuery, toTimeZone } from '../report/report-query.ts';
+import { withClient } from '../connection/with-client.ts';
+import { addFilterOptions, type FilterOptions, toFilterQuery } from '../report/report-query.ts';
 import { type CliContext, note } from '../terminal/cli-context.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { whileShowing } from '../terminal/progress-bar.ts';
+import { toTimeZone } from '../terminal/time-zone.ts';
 import { type LineRange, parseLineRange } from './share.ts';
 
 const DATASETS = ['usage', 'messages', 'sessions'] as const;
@@ -79,11 +81,8 @@ async function exportSession(
   if (name === undefined) throw new UsageError('Name the session, e.g. recount export session 0fae0449');
   const format = DOCUMENT_FORMATS.find((each) => each === (options.format ?? 'html'));
   if (format === undefined) throw new UsageError(`A session is ${DOCUMENT_FORMATS.join(', ')}, not ${options.format}.`);
-  const [{ withReadingClient }, { readDocument, readSession }] = await Promise.all([
-    import('../connection/reading-client.ts'),
-    import('../show/read-session.ts'),
-  ]);
-  const document = await withReadingClient(context, options, async (client) =>
+  const { readDocument, readSession } = await import('../show/read-session.ts');
+  const document = await withClient(context, options, async (client) =>
     readDocument(client, await readSession(client, name), {
       format,
       ...options.lines,
@@ -143,6 +142,59 @@ async function writeOutput(
 const showing = (context: CliContext, run: () => Promise<void>): Promise<void> =>
   whileShowing(context.stderr, () => 'Exporting', run);
 
+async function exportFromDatabase(
+  context: CliContext,
+  dataset: Dataset,
+  options: ExportOptions,
+  output: Writable,
+  { signal, end }: { signal: AbortSignal; end: boolean },
+): Promise<void> {
+  const query = toFilterQuery(options, context);
+  const [
+    { exportQuerySchema },
+    { requireMatches, resolveReportFilter },
+    { writeExport },
+    { findWorkspace, withDatabase },
+  ] = await Promise.all([
+    import('@recount/contract'),
+    import('@recount/db'),
+    import('@recount/db/export'),
+    import('../connection/open-installation.ts'),
+  ]);
+  const { success, data, error } = exportQuerySchema.safeParse({ ...query, format: options.format });
+  if (!success)
+    throw new UsageError(error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'));
+  const {
+    format,
+    time_zone: timeZone,
+    git_branch: gitBranch,
+    session_id: sessionId,
+    cost_centre: costCentre,
+    ...rest
+  } = data;
+  await withDatabase(context, async (database) => {
+    const workspaceId = await findWorkspace(database, options.workspace);
+    const { filter, unmatched } = await resolveReportFilter(database.database, workspaceId, {
+      ...rest,
+      costCentre,
+      timeZone,
+      gitBranch,
+      sessionId,
+    });
+    requireMatches(unmatched);
+    const rows = new PassThrough();
+    const closed = new AbortController();
+    rows.once('close', () => closed.abort());
+    await Promise.all([
+      writeExport({ database }, { dataset, format, filter }, rows, { signal: closed.signal }).catch((cause) => {
+        rows.destroy(cause);
+        throw cause;
+      }),
+      pipeline(rows, output, { signal, end }),
+    ]);
+  });
+}
+
 async function writeRows(
   context: CliContext,
   dataset: Dataset,
@@ -163,34 +215,5 @@ async function writeRows(
     });
     return await pipeline(response, output, { signal, end });
   }
-  const [{ exportQuerySchema }, { resolveReportFilter }, { writeExport }, { findWorkspace, withDatabase }] =
-    await Promise.all([
-      import('@recount/contract'),
-      import('@recount/db'),
-      import('@recount/db/export'),
-      import('../connection/open-installation.ts'),
-    ]);
-  const { success, data, error } = exportQuerySchema.safeParse({ ...query, format: options.format });
-  if (!success)
-    throw new UsageError(error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'));
-  const { format, time_zone: timeZone, git_branch: gitBranch, session_id: sessionId, ...rest } = data;
-  await withDatabase(context, async (database) => {
-    const workspaceId = await findWorkspace(database, options.workspace);
-    const { filter } = await resolveReportFilter(database.database, workspaceId, {
-      ...rest,
-      timeZone,
-      gitBranch,
-      sessionId,
-    });
-    const rows = new PassThrough();
-    const closed = new AbortController();
-    rows.once('close', () => closed.abort());
-    await Promise.all([
-      writeExport({ database }, { dataset, format, filter }, rows, { signal: closed.signal }).catch((cause) => {
-        rows.destroy(cause);
-        throw cause;
-      }),
-      pipeline(rows, output, { signal, end }),
-    ]);
-  });
+  await exportFromDatabase(context, dataset, options, output, { signal, end });
 }

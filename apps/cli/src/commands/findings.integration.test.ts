@@ -73,6 +73,11 @@ describe('recount verify', () => {
     for (const { table, missing, surplus } of findings) {
       expect(text.out).toMatch(new RegExp(`^${table} .* ${missing} missing, ${surplus} surplus$`, 'm'));
     }
+    const verdict =
+      findings.length === 0
+        ? `All ${checks.length} tables match.`
+        : `1 of ${checks.length} tables differs: ${findings[0]?.table}.`;
+    expect(text.out.trimEnd().split('\n').at(-1)).toBe(verdict);
     return {
       exitCode: text.exitCode,
       findings: findings.map(({ table, missing, surplus }) => ({ table, missing, surplus })),

@@ -1,22 +1,20 @@
 import type { Issue, Notice, NoticeList, SessionDetail, Transcript, TranscriptList } from '@recount/contract';
 import { Command } from 'commander';
 import type { ApiClient } from '../connection/api-client.ts';
-import type { ApiOptions } from '../connection/find-api.ts';
+import { addPlaceOptions, type PlaceOptions } from '../connection/place-options.ts';
+import { withClient } from '../connection/with-client.ts';
 import { describeNotice } from '../report/describe-notice.ts';
-import { addPlaceOptions } from '../report/report-query.ts';
-import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
 import { formatCount, formatCountOf } from '../terminal/format-values.ts';
 import { wholeNumber } from '../terminal/option-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { toShellWord } from '../terminal/shell-word.ts';
 import { cutStartToWidth, toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
 
-interface IssuesOptions extends ApiOptions {
-  workspace: string;
+interface IssuesOptions extends PlaceOptions {
   warnings?: boolean;
   lines: number;
   limit: number;
-  json?: boolean;
 }
 
 interface FaultyTranscript {
@@ -54,11 +52,10 @@ Examples:
 }
 
 async function showIssues(context: CliContext, session: string | undefined, options: IssuesOptions): Promise<void> {
-  const { withReadingClient } = await import('../connection/reading-client.ts');
-  await withReadingClient(context, options, async (client) => {
+  await withClient(context, options, async (client) => {
     const { found, count } = await readFaulty(client, session, options);
     const notices = session === undefined ? ((await client.request<NoticeList>('/v1/notices'))?.notices ?? []) : [];
-    if (options.json) return print(context, JSON.stringify({ transcripts: found, count, notices }, null, 2));
+    if (options.json) return printJson(context, { transcripts: found, count, notices });
     const maxWidth = toPrintWidth(context);
     for (const each of found) for (const line of formatFaulty(each, maxWidth)) print(context, line);
     for (const line of formatNotices(notices, options.limit)) {

@@ -1,67 +1,90 @@
-import type { ApiKeyRow, ApiKeyScope } from '@recount/db';
+import {
+  API_KEY_SCOPES,
+  type ApiKeyScope,
+  DEVICE_SCOPES,
+  type DeviceScope,
+  isEnrolment,
+  needsPerson,
+  ROLE_NAMES,
+  ROLES,
+  type Role,
+  SCOPE_WORDS,
+} from '@recount/contract/access';
+import type { ApiKeyRow } from '@recount/db';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { TIME_ZONE_HELP, toTimeZone } from '../report/report-query.ts';
-import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { confirm } from '../terminal/confirm.ts';
 import { formatTimestamp } from '../terminal/format-values.ts';
-import { parseExpiry, parseTimeSpan } from '../terminal/option-values.ts';
+import { parseExpiry, parseTimeSpan, wholeNumber } from '../terminal/option-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
+import { TIME_ZONE_HELP, type TimeZoneOptions, toTimeZone } from '../terminal/time-zone.ts';
+import { addSignInCommands } from './sign-in-links.ts';
 
-const SCOPES = ['ingest', 'read', 'admin', 'operator'] as const satisfies readonly ApiKeyScope[];
 const DEFAULT_SCOPES: ApiKeyScope[] = ['ingest', 'read'];
 const WORKSPACE_OPTION = ['--workspace <name>', 'workspace', 'default'] as const;
 const JSON_OPTION = ['--json', 'print JSON'] as const;
 const EXPIRES_OPTION = ['--expires <when>', 'expiry, such as 90d, 12h, 2027-01-31 or never'] as const;
+const MAX_MACHINES = 1_000_000;
+const parseMachines = wholeNumber(1, MAX_MACHINES);
 /** Commander passes the previous value as a second argument. */
 const parseExpiryOption = (text: string): number | null => parseExpiry(text);
 
-interface KeyOptions {
+interface KeyOptions extends TimeZoneOptions {
   workspace: string;
   name: string;
   scopes: ApiKeyScope[];
+  role?: Role;
   person?: string;
   /** Milliseconds since 1970; null means never. */
   expires?: number | null;
   /** Milliseconds. */
   grace?: number;
+  machines?: number;
   json?: boolean;
-  tz?: string;
-  utc?: boolean;
 }
 
-export function createKeysCommand(context: CliContext): Command {
-  const keys = new Command('keys').description('Create, list, rotate and revoke API keys').addHelpText(
-    'after',
-    `
+const HELP = `
 Works on the database of DATABASE_URL, else on the local installation, which must be running.
-Scopes: ingest uploads, read reads, admin does everything, including deleting sessions. operator, which no other scope
-includes, lists, creates and renames workspaces and checks the whole installation; it reads no transcript.
+Scopes:
+${API_KEY_SCOPES.map((scope) => `  ${scope.padEnd(9)} ${SCOPE_WORDS[scope]}`).join('\n')}
+No other scope includes operator, which reads no transcript. Roles are named sets of scopes:
+${ROLE_NAMES.map((role) => `  ${role.padEnd(9)} ${ROLES[role].join(',')}`).join('\n')}
+docs/security.md says what each may see.
 A rotated key keeps id, name and scopes, and gets a new secret. Last uses are exact to a minute.
 
 Examples:
   $ recount keys create --name ci --scopes ingest --expires 90d
+  $ recount keys create --name 'dashboard of Ada' --role viewer --person ada@example.com
+  $ recount keys create --name 'roll-out 2027' --role enrol --machines 200 --expires 30d
+  $ recount keys link 01JCZ8Q4M2V7T3N5R9W0XYABCD --url https://recount.example.com
   $ recount keys approve WDJB-MJHT --person ada@example.com
   $ recount keys rotate 01JCZ8Q4M2V7T3N5R9W0XYABCD --grace 1d
   $ recount keys list --workspace research
-  $ recount keys revoke 01JCZ8Q4M2V7T3N5R9W0XYABCD`,
-  );
+  $ recount keys revoke 01JCZ8Q4M2V7T3N5R9W0XYABCD`;
+
+export function createKeysCommand(context: CliContext): Command {
+  const keys = new Command('keys')
+    .description('Create, list, rotate and revoke API keys, and make links that sign in')
+    .addHelpText('after', HELP);
   keys
     .command('create')
     .description('Create a key, and its workspace if there is none; the key is printed only once')
     .requiredOption('--name <name>', 'what the key is for')
     .option(...WORKSPACE_OPTION)
     .addOption(
-      new Option('--scopes <scopes>', `some of ${SCOPES.join(',')}`)
+      new Option('--scopes <scopes>', `some of ${API_KEY_SCOPES.join(',')}`)
         .argParser(parseScopes)
         .default(DEFAULT_SCOPES, DEFAULT_SCOPES.join(',')),
     )
+    .addOption(new Option('--role <role>', 'instead of scopes').choices(ROLE_NAMES).conflicts('scopes'))
     .option('--person <name>', 'owner of the key, such as an email address; its uploads are attributed to them')
+    .option('--machines <n>', 'machines that a key with the role enrol may have (default: any number)', parseMachines)
     .option(...EXPIRES_OPTION, parseExpiryOption)
     .option(...JSON_OPTION)
-    .action((options: KeyOptions) => createKey(context, options));
+    .action((options: KeyOptions) => createKey(context, withRole(options)));
   keys
     .command('list')
     .description('List the keys of a workspace, revoked ones included')
@@ -84,24 +107,41 @@ Examples:
     .description('Approve the code that `recount connect` shows on another machine, which then gets its own key')
     .argument('<code>', 'such as WDJB-MJHT')
     .option(...WORKSPACE_OPTION)
-    .option('--scopes <scopes>', 'ingest, or ingest,read (default: what the machine asks for)', parseScopes)
+    .option('--scopes <scopes>', `some of ${DEVICE_SCOPES.join(',')} (default: what the machine asks for)`, parseScopes)
     .option('--person <name>', 'owner of the machine, such as an email address; its uploads are attributed to them')
     .option(...EXPIRES_OPTION, parseExpiryOption)
     .option('-y, --yes', 'do not ask')
     .action((code: string, options: ApproveOptions) => approveDevice(context, code, options));
   keys
     .command('revoke')
-    .description('Revoke a key by its id, so that it is refused from now on')
+    .description(
+      'Revoke a key by its id, so that it is refused from now on; only an account of a provider can be restored',
+    )
     .argument('<id>', 'id of the key, as `recount keys list` shows it')
     .option(...WORKSPACE_OPTION)
     .action((id: string, options: KeyOptions) => revokeKey(context, id, options));
+  addSignInCommands(context, keys);
   return keys;
+}
+
+function withRole(options: KeyOptions): KeyOptions {
+  const scopes = options.role === undefined ? options.scopes : [...ROLES[options.role]];
+  if (needsPerson(scopes) && options.person === undefined) {
+    throw new UsageError('The scope own means the sessions of the key’s owner. Name the owner with --person.');
+  }
+  if (isEnrolment(scopes) && scopes.length > 1) {
+    throw new UsageError('The scope enrol stands alone, because its key is on every machine: pass --role enrol.');
+  }
+  if (options.machines !== undefined && !isEnrolment(scopes)) {
+    throw new UsageError('Only a key with the role enrol has --machines.');
+  }
+  return { ...options, scopes };
 }
 
 export function parseScopes(text: string): ApiKeyScope[] {
   const scopes = text.split(',').map((scope) => scope.trim());
-  const unknown = scopes.filter((scope) => !SCOPES.some((known) => known === scope));
-  if (unknown.length > 0) throw new InvalidArgumentError(`Give some of ${SCOPES.join(',')}.`);
+  const unknown = scopes.filter((scope) => !API_KEY_SCOPES.some((known) => known === scope));
+  if (unknown.length > 0) throw new InvalidArgumentError(`Give some of ${API_KEY_SCOPES.join(',')}.`);
   return [...new Set(scopes)] as ApiKeyScope[];
 }
 
@@ -117,8 +157,8 @@ async function createKey(context: CliContext, { workspace: name, ...key }: KeyOp
   } = await withDatabase(context, (database) =>
     database.withTransaction(async (transaction) => {
       const workspace = await ensureWorkspace(transaction, newId, name, actor);
-      const { name: keyName, scopes, person = null } = key;
-      const request = { workspaceId: workspace.id, name: keyName, scopes, person, expiresAt, actor };
+      const { name: keyName, scopes, person = null, machines: machineLimit = null } = key;
+      const request = { workspaceId: workspace.id, name: keyName, scopes, person, expiresAt, machineLimit, actor };
       return { workspaceId: workspace.id, ...(await createApiKey(transaction, request)) };
     }),
   );
@@ -143,11 +183,15 @@ async function approveDevice(context: CliContext, code: string, options: Approve
   const [{ approveDeviceRequest, findDeviceRequest }, { findWorkspace, withDatabase }, { toOperator }] =
     await loadModules();
   const { workspace, person = null, expires, yes = false } = options;
-  const scopes = options.scopes?.filter((scope) => scope !== 'admin' && scope !== 'operator');
+  const isOfDevice = (scope: ApiKeyScope): scope is DeviceScope => DEVICE_SCOPES.some((known) => known === scope);
+  const scopes = options.scopes?.filter(isOfDevice);
   if (scopes?.length !== options.scopes?.length) {
     throw new UsageError(
-      'A machine can only get the scopes ingest and read; `recount keys create` creates an admin’s key.',
+      `A machine can only get the scopes ${DEVICE_SCOPES.join(', ')}; \`recount keys create\` creates an admin’s key.`,
     );
+  }
+  if (needsPerson(scopes ?? []) && person === null) {
+    throw new UsageError('The scope own means the sessions of the machine’s owner. Name the owner with --person.');
   }
   await withDatabase(context, async (pool) => {
     const workspaceId = await findWorkspace(pool, workspace);
@@ -170,7 +214,7 @@ async function listKeys(context: CliContext, { workspace, json, ...zone }: KeyOp
   const keys = await withDatabase(context, async (pool) =>
     listApiKeys(pool.database, await findWorkspace(pool, workspace)),
   );
-  if (json) return print(context, JSON.stringify(keys, null, 2));
+  if (json) return printJson(context, keys);
   for (const line of formatKeys(keys, toTimeZone(zone), toPrintWidth(context))) print(context, line);
 }
 
@@ -204,7 +248,8 @@ function formatKeys(keys: readonly ApiKeyRow[], timeZone: string, maxWidth: numb
     if (field === 'person') return toSingleLine(key.person ?? '');
     if (field !== undefined) return formatTimestamp(key[field], timeZone);
     if (header === 'KEY') return `…${key.hint}`;
-    return header === 'SCOPES' ? key.scopes.join(',') : toSingleLine(header === 'ID' ? key.id : key.name);
+    if (header === 'SCOPES') return key.scopes.join(',');
+    return toSingleLine(header === 'ID' ? key.id : key.name);
   };
   const rows = keys.map((key) => columns.map(({ header }) => toCell(key, header)));
   return formatTable(columns, rows, maxWidth);
@@ -245,7 +290,7 @@ async function revokeKey(context: CliContext, id: string, { workspace }: KeyOpti
     return await pool.withTransaction((transaction) => revokeApiKey(transaction, workspaceId, id, toOperator()));
   });
   if (!isRevoked) throw new CliError(`The workspace ${workspace} has no key ${id}, or it is revoked already.`);
-  note(context, `Key ${id} is revoked.`);
+  note(context, `Key ${id} is revoked. \`recount keys create\` gives access again, with another key.`);
 }
 
 /** Loaded on demand: `recount --help` should not wait for the database libraries. */

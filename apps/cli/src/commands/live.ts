@@ -2,8 +2,9 @@ import type { LiveList, LiveStream } from '@recount/contract';
 import { Command } from 'commander';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
+import { addServerOptions } from '../connection/place-options.ts';
 import type { LiveOptions } from '../live/live-options.ts';
-import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { toShellWord } from '../terminal/shell-word.ts';
 
@@ -19,12 +20,8 @@ interface FlushOptions extends ApiOptions {
 }
 
 export function createLiveCommand(context: CliContext): Command {
-  const addServer = (command: Command): Command =>
-    command
-      .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
-      .option('--key <key>', 'API key; better set RECOUNT_API_KEY, which other users of the machine cannot see');
   const live = new Command('live').description('List or watch recorded running agents, or send waiting streams');
-  addServer(live.command('list', { isDefault: true }).description('List the running agents'))
+  addServerOptions(live.command('list', { isDefault: true }).description('List the running agents'))
     .option('-a, --all', 'including ended ones that are still listed')
     .option('--json', 'print JSON')
     .addHelpText(
@@ -39,7 +36,7 @@ Examples:
   $ recount live watch`,
     )
     .action((options: ListOptions) => list(context, options));
-  addServer(live.command('watch').description('Follow a running agent, one line per event'))
+  addServerOptions(live.command('watch').description('Follow a running agent, one line per event'))
     .argument('[session]', 'session or stream, or the beginning of its id; default: the running one')
     .option('-v, --verbose', 'tool results, durations and warnings')
     .option('--no-text', "without the agent's texts")
@@ -119,7 +116,7 @@ async function listStreams(client: ApiClient, state: 'running' | 'all'): Promise
 
 async function list(context: CliContext, options: ListOptions): Promise<void> {
   const streams = await listStreams(await openApi(context, options), options.all ? 'all' : 'running');
-  if (options.json) return print(context, JSON.stringify({ streams }, null, 2));
+  if (options.json) return printJson(context, { streams });
   if (streams.length === 0) {
     return note(
       context,

@@ -21,10 +21,11 @@ Examples:
         import('@recount/service/config'),
       ]);
       const databaseUrl = readDatabaseUrl(context.environment);
-      await migrateDatabase(databaseUrl);
+      const migrated = await migrateDatabase(databaseUrl);
       note(context, 'The database has the schema of this version.');
       if (!distribute) return;
-      const tables = await distributeDatabase(databaseUrl);
+      // After an interruption, the migration has spread the rest.
+      const tables = [...migrated, ...(await distributeDatabase(databaseUrl))];
       note(
         context,
         `Spread over the cluster: ${tables.length} tables; ${tables.length === 0 ? 'all were already' : 'all are now'}.`,

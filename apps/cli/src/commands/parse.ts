@@ -1,20 +1,18 @@
 import type { ParseOptions } from '@recount/core';
 import { Command, Option } from 'commander';
-import { TIME_ZONE_HELP, toTimeZone } from '../report/report-query.ts';
 import { type CliContext, note, print } from '../terminal/cli-context.ts';
 import { CliError } from '../terminal/cli-error.ts';
 import { wholeNumber } from '../terminal/option-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
+import { TIME_ZONE_HELP, type TimeZoneOptions, toTimeZone } from '../terminal/time-zone.ts';
 import { writeChunks } from '../terminal/write-chunks.ts';
 
-interface ParseCommandOptions {
+interface ParseCommandOptions extends TimeZoneOptions {
   format?: 'json' | 'ndjson' | 'table';
   sessionId?: string;
   maxLineBytes?: number;
   usageFrom: 'first' | 'final';
   limit: number;
-  tz?: string;
-  utc?: boolean;
 }
 
 const MAX_LINE_BYTES = 256 * 1024 * 1024;

@@ -4,16 +4,16 @@ import type { ModelsReport, WorkspacePrices, WorkspacePricesChange } from '@reco
 import type { PriceOverride } from '@recount/prices';
 import { Command, InvalidArgumentError } from 'commander';
 import type { ApiClient } from '../connection/api-client.ts';
-import type { ApiOptions } from '../connection/find-api.ts';
-import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { addPlaceOptions, type PlaceOptions } from '../connection/place-options.ts';
+import { withClient } from '../connection/with-client.ts';
+import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { formatCountOf, formatUsd } from '../terminal/format-values.ts';
 import { parseSince } from '../terminal/option-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
 
-interface PricesOptions extends ApiOptions {
-  workspace: string;
+interface PricesOptions extends PlaceOptions {
   currency?: string;
   all?: boolean;
   input?: number;
@@ -23,7 +23,6 @@ interface PricesOptions extends ApiOptions {
   from?: string;
   replace?: boolean;
   yes?: boolean;
-  json?: boolean;
 }
 
 interface DiffOptions {
@@ -34,16 +33,15 @@ interface DiffOptions {
 
 const REPRICE_HINT = 'New transcripts use these prices; `recount reprice` applies them to stored ones.';
 
-export function createPricesCommand(context: CliContext): Command {
-  const prices = new Command('prices').description('Show and set prices of the list and of the workspace').addHelpText(
-    'after',
-    `
+const HELP = `
 A file holds an array of prices in dollars per million tokens; a model's name may end in *:
 
   [{ "model": "house-model*", "startsAt": "2026-01-01", "inputUsdPerMillion": 1.5, "outputUsdPerMillion": 6 }]
 
 cacheReadUsdPerMillion, cacheWrite5mUsdPerMillion and cacheWrite1hUsdPerMillion are 0.1, 1.25 and 2 times the input by
 default; there are also webSearchUsdPerThousand and longContext ({ thresholdTokens, … }).
+
+A server needs an API key with the scope admin for changes.
 
 A newer price list without a newer recount: set RECOUNT_PRICE_FILE for API and workers to a path or an https:// URL of a
 list of genai-prices (data.json) or LiteLLM (model_prices_and_context_window.json). It precedes the built-in list;
@@ -56,19 +54,18 @@ Examples:
   $ recount prices set house-model --input 4 --output 20 --from 2026-03-01
   $ recount prices set prices.json --currency EUR
   $ recount prices unset 'house-model*'
-  $ recount prices diff model_prices_and_context_window.json`,
-  );
-  const addPlace = (command: Command): Command =>
-    command
-      .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
-      .option('--key <key>', 'API key; setting needs the scope admin; better in RECOUNT_API_KEY')
-      .option('--workspace <name>', 'workspace, with DATABASE_URL; a key has its own', 'default');
-  addPlace(prices.command('list'))
+  $ recount prices diff model_prices_and_context_window.json`;
+
+export function createPricesCommand(context: CliContext): Command {
+  const prices = new Command('prices')
+    .description('Show and set prices of the list and of the workspace')
+    .addHelpText('after', HELP);
+  addPlaceOptions(prices.command('list'))
     .description('Show the workspace’s own prices')
     .option('--all', 'also show the price list')
     .option('--json', 'print JSON')
     .action((options: PricesOptions) => listPrices(context, options));
-  addPlace(prices.command('set'))
+  addPlaceOptions(prices.command('set'))
     .description('Set the price of a model, or add the prices in a file')
     .argument('[model or file]', 'name of a model, which may end in *; a file of JSON; - for stdin')
     .option('--input <usd>', 'dollars per million input tokens', dollars)
@@ -84,7 +81,7 @@ Examples:
     .option('--replace', 'the prices of the file replace all existing ones')
     .option('--yes', 'apply the prices to stored transcripts without asking')
     .action((file: string | undefined, options: PricesOptions) => setPrices(context, file, options));
-  addPlace(prices.command('unset'))
+  addPlaceOptions(prices.command('unset'))
     .description('Remove prices of the workspace')
     .argument('[model]', 'as `recount prices list` shows it')
     .option('--all', 'remove all prices')
@@ -122,7 +119,7 @@ async function diffPrices(context: CliContext, file: string, options: DiffOption
   const content = await readJson(context, file, MAX_FOREIGN_CHARACTERS);
   const comparison = compareWithLiteLlm(content, createListPrices(), compareOptions);
   if (comparison === undefined) throw new CliError(`${file} is not a price list of LiteLLM.`);
-  if (options.json) print(context, JSON.stringify(comparison, null, 2));
+  if (options.json) printJson(context, comparison);
   else for (const line of formatComparison(comparison, toPrintWidth(context))) print(context, line);
   if (comparison.differences.length > 0) context.exitCode = 1;
 }
@@ -131,7 +128,7 @@ async function listPrices(context: CliContext, options: PricesOptions): Promise<
   const prices = await withClient(context, options, (client) => send(client));
   if (options.json) {
     const { listKnownModels } = await import('@recount/prices');
-    return print(context, JSON.stringify(options.all ? { ...prices, list: listKnownModels() } : prices, null, 2));
+    return printJson(context, options.all ? { ...prices, list: listKnownModels() } : prices);
   }
   const { formatPrices } = await import('../prices/price-table.ts');
   const layout = { withList: options.all ?? false, maxWidth: toPrintWidth(context) };
@@ -173,7 +170,7 @@ async function setPrices(context: CliContext, given: string | undefined, options
     const { overrides, currency_label: label } = await send(client, change);
     note(context, `${formatCountOf(overrides.length, 'custom price')}; currency ${label}.`);
   });
-  if (added !== undefined) await offerReprice(context, options);
+  if (added !== undefined) await offerReprice(context, options, options.replace ? [] : added.map(({ model }) => model));
 }
 
 const isSame = (a: NamedPrice, b: NamedPrice): boolean =>
@@ -208,21 +205,20 @@ async function readEffects(client: ApiClient, name: string, options: PricesOptio
   const effects = estimatePriceEffect(price, report?.rows ?? []);
   if (effects.length === 0) return [`No stored response uses ${name}: the price is for future ones.`];
   return effects.map(
-    ({ model, responses, costUsd, estimatedUsd }) =>
-      `${model}: ${formatCountOf(responses, 'response')}, ${formatUsd(costUsd)} now, about ${formatUsd(estimatedUsd)} at this price`,
+    ({ model, responses, tokens, costUsd, estimatedUsd }) =>
+      `${model}: ${formatCountOf(responses, 'response')}, ${formatCountOf(tokens, 'token')}, ${formatUsd(costUsd)} now, about ${formatUsd(estimatedUsd)} at this price`,
   );
 }
 
-/** Applies the prices to stored usage if the user agrees. With a remote server, its operator has to. */
-async function offerReprice(context: CliContext, options: PricesOptions): Promise<void> {
-  const isRemote = options.server !== undefined || Boolean(context.environment.RECOUNT_SERVER);
-  const isAsked = options.yes || context.stdin.isTTY === true;
-  if (isRemote || !isAsked) return note(context, REPRICE_HINT);
+/** Applies the prices of the models, or of all if there are none, to stored usage if the user agrees. */
+async function offerReprice(context: CliContext, options: PricesOptions, model: string[]): Promise<void> {
+  if (!options.yes && context.stdin.isTTY !== true) return note(context, REPRICE_HINT);
   const { confirm } = await import('../terminal/confirm.ts');
   if (!(await confirm(context, 'Apply the prices to stored transcripts?', options.yes ?? false)))
     return note(context, REPRICE_HINT);
+  const { MAX_REPRICED_MODELS } = await import('@recount/contract');
   const { reprice } = await import('./reprice.ts');
-  await reprice(context, options);
+  await reprice(context, { ...options, model: model.length > MAX_REPRICED_MODELS ? [] : model });
 }
 
 async function unsetPrices(context: CliContext, model: string | undefined, options: PricesOptions): Promise<void> {
@@ -237,15 +233,6 @@ async function unsetPrices(context: CliContext, model: string | undefined, optio
     return { left: kept.length, removed: overrides.length - kept.length };
   });
   note(context, `${removed} removed, ${left} left. ${REPRICE_HINT}`);
-}
-
-async function withClient<Result>(
-  context: CliContext,
-  options: PricesOptions,
-  run: (client: ApiClient) => Promise<Result>,
-): Promise<Result> {
-  const { withReadingClient } = await import('../connection/reading-client.ts');
-  return await withReadingClient(context, options, run);
 }
 
 /** Changes the given prices, and returns the resulting prices. */

@@ -4,11 +4,12 @@ import type { ReportOption } from '@recount/contract/reports';
 import { Command, Option } from 'commander';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
+import { withClient } from '../connection/with-client.ts';
 import type { ReportAnswer } from '../report/report-answer.ts';
 import { REPORT_KINDS, type ReportKind } from '../report/report-kinds.ts';
 import { addFilterOptions, type FilterOptions, type ReportQuery, toFilterQuery } from '../report/report-query.ts';
 import type { StyledLine } from '../report/report-table.ts';
-import { type CliContext, note, print, printStyled } from '../terminal/cli-context.ts';
+import { type CliContext, note, print, printJson, printStyled } from '../terminal/cli-context.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { toTerminalText } from '../terminal/guard-terminal.ts';
 import { wholeNumber } from '../terminal/option-values.ts';
@@ -37,8 +38,8 @@ Uses an API if one is named or the local installation is running, else the datab
 
 Examples:
   $ recount report daily --from 30d --breakdown
-  $ recount report usage --in last week --by project
-  $ recount report week --by project,model
+  $ recount report usage --in last week --by repository
+  $ recount report week --by repository,model
   $ recount report usage --by month,model --project .
   $ recount report tools --no-subagents --csv > tools.csv
   $ recount report sessions --json | jq '.totals.distribution.cost_usd'`,
@@ -48,6 +49,13 @@ Examples:
     report.addCommand(createKindCommand(context, kind).copyInheritedSettings(report), { isDefault });
   }
   return report;
+}
+
+/** The command of one report, by another name. */
+export function createReportKindCommand(context: CliContext, name: string, commandName: string): Command {
+  const kind = REPORT_KINDS.find((each) => each.name === name);
+  if (kind === undefined) throw new Error(`There is no report ${name}`);
+  return createKindCommand(context, kind).name(commandName);
 }
 
 function createKindCommand(context: CliContext, kind: ReportKind): Command {
@@ -91,7 +99,6 @@ function toOwnQuery({ options: own = [] }: ReportKind, options: Readonly<Record<
 }
 
 async function showReport(context: CliContext, kind: ReportKind, options: ReportOptions): Promise<void> {
-  const { withReadingClient } = await import('../connection/reading-client.ts');
   const groupBy = toGroupBy(kind, options);
   const query = {
     ...toFilterQuery(options, context),
@@ -99,11 +106,11 @@ async function showReport(context: CliContext, kind: ReportKind, options: Report
     group_by: groupBy,
     limit: options.limit,
   };
-  const [answer, details] = await withReadingClient(context, options, async (client) => [
+  const [answer, details] = await withClient(context, options, async (client) => [
     await readReport(client, kind, query),
     options.breakdown ? await readReport(client, kind, { ...query, group_by: `${groupBy},model` }) : undefined,
   ]);
-  if (options.json) return print(context, JSON.stringify(details ?? answer, null, 2));
+  if (options.json) return printJson(context, details ?? answer);
   if (options.csv) {
     const [{ toReportCsv }, { toTruncationLine }] = await Promise.all([
       import('../report/report-csv.ts'),
@@ -164,6 +171,12 @@ async function showTable(
 
 const KEY_ALIASES: Readonly<Record<string, string>> = {
   branch: 'git_branch',
+  'cost-centre': 'cost_centre',
+  'cost-center': 'cost_centre',
+  'kind-of-work': 'kind_of_work',
+  kind: 'kind_of_work',
+  people: 'person',
+  repositories: 'repository',
   version: 'agent_version',
 };
 
@@ -187,7 +200,7 @@ function toGroupBy({ name, groupBy, isByTime }: ReportKind, { by, groupBy: long 
 /** The subject and the period. */
 function toTitle({ title }: ReportKind, { filters, currency_label: currency }: ReportAnswer): string {
   const { from, to, time_zone: timeZone, agent, project, git_branch: branch, model, session_id: session } = filters;
-  const { person, machine } = filters;
+  const { person, team, cost_centre: costCentre, machine, repository, kind_of_work: kindOfWork } = filters;
   const toDay = (moment: string): string =>
     new Date(moment).toLocaleString('sv-SE', { timeZone }).replace(' 00:00:00', '');
   const range = [from === null ? '' : `from ${toDay(from)}`, to === null ? '' : `before ${toDay(to)}`];
@@ -196,10 +209,14 @@ function toTitle({ title }: ReportKind, { filters, currency_label: currency }: R
     title,
     range.filter(Boolean).join(' '),
     agent,
+    repository,
     project,
     branch,
     person,
+    team,
+    costCentre,
     machine,
+    kindOfWork,
     model,
     session,
     subagents,

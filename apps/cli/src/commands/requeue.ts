@@ -38,14 +38,11 @@ Examples:
 async function requeue(context: CliContext, ids: readonly string[], options: RequeueOptions): Promise<void> {
   const choices = [ids.length > 0, options.failed === true, options.outdated === true];
   if (choices.filter(Boolean).length !== 1) throw new UsageError('Pass transcript ids, or --failed, or --outdated.');
-  const { findInstallationConfig, findWorkspace, openInstallation } = await import(
-    '../connection/open-installation.ts'
-  );
+  const { findWorkspace, withInstallation } = await import('../connection/open-installation.ts');
   const { toOperator } = await import('../connection/operator.ts');
   const { requeueOutdated } = await import('@recount/ingest');
-  const installation = await openInstallation(await findInstallationConfig(context));
   let requeuedCount = 0;
-  try {
+  await withInstallation(context, async (installation) => {
     const workspaceId = await findWorkspace(installation.database, options.workspace);
     const requeued = options.outdated
       ? requeueOutdated(installation, workspaceId, toOperator())
@@ -62,9 +59,7 @@ async function requeue(context: CliContext, ids: readonly string[], options: Req
       requeuedCount += 1;
       print(context, transcriptId);
     }
-  } finally {
-    await installation.close();
-  }
+  });
   note(context, `${requeuedCount} queued.`);
 }
 

@@ -27,15 +27,12 @@ Examples:
 }
 
 async function retain(context: CliContext, { workspace, dryRun = false, json }: RetainOptions): Promise<void> {
-  const { findInstallationConfig, findWorkspace, openInstallation } = await import(
-    '../connection/open-installation.ts'
-  );
+  const { findWorkspace, withInstallation } = await import('../connection/open-installation.ts');
   const { listRetainingWorkspaces } = await import('@recount/db');
   const { toOperator } = await import('../connection/operator.ts');
   const { retainWorkspace } = await import('@recount/ingest');
-  const installation = await openInstallation(await findInstallationConfig(context));
   const signal = context.listenForInterruption();
-  try {
+  await withInstallation(context, async (installation) => {
     if (workspace !== undefined) await findWorkspace(installation.database, workspace);
     const all = await listRetainingWorkspaces(installation.database.database);
     const chosen = all.filter(({ name }) => workspace === undefined || name === workspace);
@@ -54,7 +51,5 @@ async function retain(context: CliContext, { workspace, dryRun = false, json }: 
         if (busy > 0) note(context, `${name}: ${busy} are being written, and left to the next run.`);
       }
     }
-  } finally {
-    await installation.close();
-  }
+  });
 }

@@ -1,18 +1,17 @@
 import type { SearchQuery, SearchResultList } from '@recount/contract';
 import { SEARCH_KINDS, SEARCH_MODES, SEARCH_SORTS } from '@recount/contract/choices';
 import { Command, Option } from 'commander';
-import type { ApiOptions } from '../connection/find-api.ts';
+import type { PlaceOptions } from '../connection/place-options.ts';
+import { withClient } from '../connection/with-client.ts';
 import { addFilterOptions, type FilterOptions, toFilterQuery } from '../report/report-query.ts';
-import { type CliContext, print, printStyled } from '../terminal/cli-context.ts';
+import { type CliContext, printJson, printStyled } from '../terminal/cli-context.ts';
 import { wholeNumber } from '../terminal/option-values.ts';
 
-interface SearchOptions extends ApiOptions, FilterOptions {
+interface SearchOptions extends PlaceOptions, FilterOptions {
   mode: (typeof SEARCH_MODES)[number];
   sort: (typeof SEARCH_SORTS)[number];
   kind?: (typeof SEARCH_KINDS)[number][];
   limit: number;
-  json?: boolean;
-  workspace: string;
 }
 
 const MAX_LIMIT = 100;
@@ -46,7 +45,7 @@ Examples:
 async function search(context: CliContext, q: string, options: SearchOptions): Promise<void> {
   const query = toQuery(q, options, context);
   const list = await readResults(context, query, options);
-  if (options.json) return print(context, JSON.stringify(list, null, 2));
+  if (options.json) return printJson(context, list);
   const { formatSearchResults } = await import('../search/format-search-results.ts');
   const { NO_COLOR, TERM } = context.environment;
   const isColored = context.stdout.isTTY === true && !NO_COLOR && TERM !== 'dumb';
@@ -63,9 +62,6 @@ function toQuery(q: string, options: SearchOptions, context: CliContext): Search
 }
 
 async function readResults(context: CliContext, query: SearchQuery, options: SearchOptions): Promise<SearchResultList> {
-  const [{ withReadingClient }, { readSearchResults }] = await Promise.all([
-    import('../connection/reading-client.ts'),
-    import('../search/read-search-results.ts'),
-  ]);
-  return await withReadingClient(context, options, (client) => readSearchResults(client, query));
+  const { readSearchResults } = await import('../search/read-search-results.ts');
+  return await withClient(context, options, (client) => readSearchResults(client, query));
 }

@@ -1,20 +1,20 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { ApiOptions } from '../connection/find-api.ts';
+import type { PlaceOptions } from '../connection/place-options.ts';
+import { withClient } from '../connection/with-client.ts';
 import { addFilterOptions, type FilterOptions, toFilterQuery } from '../report/report-query.ts';
-import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
 import { UsageError } from '../terminal/cli-error.ts';
 import { wholeNumber } from '../terminal/option-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 
-interface SessionsOptions extends ApiOptions, FilterOptions {
+interface SessionsOptions extends PlaceOptions, FilterOptions {
   limit: number;
   sort: keyof typeof SORTS;
   reverse?: boolean;
-  repository?: string;
   errors?: boolean;
+  starred?: boolean;
+  tag?: string[];
   columns?: string[];
-  json?: boolean;
-  workspace: string;
 }
 
 const MAX_LIMIT = 500;
@@ -35,8 +35,13 @@ export function createSessionsCommand(context: CliContext): Command {
       .option('--limit <n>', `how many, at most ${MAX_LIMIT}`, wholeNumber(1, MAX_LIMIT), 20)
       .addOption(new Option('--sort <figure>', 'sort by (descending)').choices(Object.keys(SORTS)).default('last'))
       .option('--reverse', 'the smallest or oldest first')
-      .option('--repository <text>', 'sessions whose repository contains this text, if the agent records it')
       .option('--errors', 'only sessions with failed tool calls or API requests')
+      .option('--starred', 'only sessions that are starred, see `recount annotate`')
+      .option(
+        '--tag <name>',
+        'only sessions with this tag; may be repeated, for any of them',
+        (name, all: string[] = []) => [...all, name],
+      )
       .option('--columns <names>', 'columns to show, separated by commas; --columns help lists them', toColumns)
       .option('--json', 'print JSON'),
   )
@@ -63,8 +68,7 @@ function toColumns(text: string): string[] {
 }
 
 async function showSessions(context: CliContext, id: string | undefined, options: SessionsOptions): Promise<void> {
-  const [{ withReadingClient }, { readSessions }, { formatSessions, SESSION_COLUMNS }] = await Promise.all([
-    import('../connection/reading-client.ts'),
+  const [{ readSessions }, { formatSessions, SESSION_COLUMNS }] = await Promise.all([
     import('../sessions/read-sessions.ts'),
     import('../sessions/session-table.ts'),
   ]);
@@ -79,19 +83,20 @@ async function showSessions(context: CliContext, id: string | undefined, options
   const query = {
     ...filters,
     branch,
-    repository: options.repository,
     is_subagent: subagents === undefined ? undefined : String(subagents === 'only'),
+    is_starred: options.starred ? 'true' : undefined,
+    tag: options.tag,
     has_errors: options.errors ? 'true' : undefined,
     sort: SORTS[options.sort],
     order: options.reverse ? 'asc' : 'desc',
     limit: options.limit,
   };
-  await withReadingClient(context, options, async (client) => {
+  await withClient(context, options, async (client) => {
     const found =
       session === undefined
         ? await readSessions(client, query)
         : { sessions: [await (await import('../show/read-session.ts')).readSession(client, session)], hasMore: false };
-    if (options.json) return print(context, JSON.stringify(found, null, 2));
+    if (options.json) return printJson(context, found);
     if (found.sessions.length === 0) return note(context, await toEmptyNote());
     const timeZone = String(filters.time_zone);
     for (const line of formatSessions(found, { timeZone, maxWidth: toPrintWidth(context), columns })) {

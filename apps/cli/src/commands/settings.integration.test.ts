@@ -48,14 +48,24 @@ it('creates a workspace, sets its retention, deletes by age, and deletes the wor
   expect((await run('workspaces', 'list')).out).toMatch(/^ID +NAME\n\w{26} {2}research\n$/);
   const place = ['--workspace', 'research'];
   expect((await run('settings', 'show', ...place)).out).toBe(
-    'redaction     off\nrows-max-age  never\nraw-max-age   never\n',
+    'redaction     off\nrows-max-age  never\nraw-max-age   never\ntext-readers  readers\nnames-from    always\n',
   );
   const set = await run('settings', 'set', '--redaction', 'rows', '--rows-max-age', '30', ...place);
-  expect(set.out).toBe('redaction     rows\nrows-max-age  30 days\nraw-max-age   never\n');
+  expect(set.out).toBe(
+    [
+      ...['redaction     rows', 'rows-max-age  30 days', 'raw-max-age   never'],
+      ...['text-readers  readers', 'names-from    always', ''],
+    ].join('\n'),
+  );
   expect(set.err).toContain('requeue --outdated');
   const change = await run('settings', 'set', '--rows-max-age', 'never', '--raw-max-age', '7', '--json', ...place);
   expect(change).toMatchObject({ exitCode: 0, err: '' });
-  expect(JSON.parse(change.out)).toEqual({ redaction: 'rows', rowsMaxAgeDays: null, rawMaxAgeDays: 7 });
+  expect(JSON.parse(change.out)).toEqual({
+    ...{ redaction: 'rows', rowsMaxAgeDays: null, rawMaxAgeDays: 7, textReaders: 'readers', namesFromPeople: null },
+  });
+  const access = ['settings', 'set', '--text-readers', 'auditors', '--names-from'];
+  expect((await run(...access, '8', ...place)).out).toContain('text-readers  auditors\nnames-from    8 people\n');
+  expect((await run(...access, 'always', ...place)).out).toContain('names-from    always\n');
   expect(await run('settings', 'set', '--raw-max-age', '0', ...place)).toMatchObject({ exitCode: 2 });
   expect(await run('settings', 'set', ...place)).toMatchObject({ exitCode: 2 });
 

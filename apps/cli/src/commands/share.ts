@@ -2,24 +2,20 @@ import { resolve } from 'node:path';
 import type { NewShare, Share, ShareList, ShareRequest } from '@recount/contract';
 import { Command, InvalidArgumentError } from 'commander';
 import type { ApiClient } from '../connection/api-client.ts';
-import type { ApiOptions } from '../connection/find-api.ts';
-import { addPlaceOptions, addTimeZoneOptions, toTimeZone } from '../report/report-query.ts';
-import { type CliContext, note, print, START_COMMAND } from '../terminal/cli-context.ts';
+import { addPlaceOptions, type PlaceOptions } from '../connection/place-options.ts';
+import { withClient } from '../connection/with-client.ts';
+import { type CliContext, note, print, printJson, START_COMMAND } from '../terminal/cli-context.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { formatCount, formatCountOf, formatTimestamp } from '../terminal/format-values.ts';
 import { parseTimeSpan } from '../terminal/option-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
+import { addTimeZoneOptions, type TimeZoneOptions, toTimeZone } from '../terminal/time-zone.ts';
 
-interface PlaceOptions extends ApiOptions {
-  workspace: string;
-  tz?: string;
-  utc?: boolean;
-  json?: boolean;
-}
+type Options = PlaceOptions & TimeZoneOptions;
 
-interface ShareOptions extends PlaceOptions {
+interface ShareOptions extends Options {
   /** Milliseconds. */
   expires?: number;
   lines?: LineRange;
@@ -72,13 +68,13 @@ Examples:
     addTimeZoneOptions(
       share.command('list').description('List links, expired and revoked ones included').option('--json', 'print JSON'),
     ),
-  ).action((options: PlaceOptions) => listShares(context, options));
+  ).action((options: Options) => listShares(context, options));
   addPlaceOptions(
     share
       .command('revoke')
       .description('Revoke a link immediately, and delete its page')
       .argument('<id>', 'id of the link, as `recount share list` shows it'),
-  ).action((id: string, options: PlaceOptions) => revokeShare(context, id, options));
+  ).action((id: string, options: Options) => revokeShare(context, id, options));
   return share;
 }
 
@@ -93,20 +89,19 @@ export function parseLineRange(text: string): LineRange {
 }
 
 async function shareSession(context: CliContext, name: string, options: ShareOptions): Promise<void> {
-  const [{ withReadingClient }, { readDocument, readSession }, { confirm }] = await Promise.all([
-    import('../connection/reading-client.ts'),
+  const [{ readDocument, readSession }, { confirm }] = await Promise.all([
     import('../show/read-session.ts'),
     import('../terminal/confirm.ts'),
   ]);
   const { lines, sanitize = false, subagents } = options;
   const time_zone = toTimeZone(options);
-  await withReadingClient(context, options, async (client) => {
+  await withClient(context, options, async (client) => {
     const session = await readSession(client, name);
     if (options.preview !== undefined) {
       const query = { ...lines, sanitize: toFlag(sanitize), subagents: toFlag(subagents), time_zone };
       return await writePreview(context, options.preview, await readDocument(client, session, query));
     }
-    const title = toSingleLine(session.title ?? session.initial_prompt ?? session.session_id).slice(0, 100);
+    const title = toSingleLine(session.title);
     note(context, `${title}\n${formatCountOf(session.total_messages, 'message')}; anyone with the link can read them.`);
     if (!(await confirm(context, 'Share this?', options.yes ?? false))) return note(context, 'Nothing is shared.');
     const request: ShareRequest = {
@@ -126,10 +121,10 @@ async function shareSession(context: CliContext, name: string, options: ShareOpt
 
 const toFlag = (value: boolean): 'true' | 'false' => (value ? 'true' : 'false');
 
-function printLink(context: CliContext, client: ApiClient, made: NewShare, options: PlaceOptions): void {
+function printLink(context: CliContext, client: ApiClient, made: NewShare, options: Options): void {
   const url = `${client.place.url}${made.path}`;
   if (options.json) {
-    print(context, JSON.stringify({ ...made, url }, null, 2));
+    printJson(context, { ...made, url });
     return;
   }
   const secrets = Object.values(made.redactions).reduce((sum, count) => sum + count, 0);
@@ -148,13 +143,12 @@ async function writePreview(context: CliContext, file: string, page: string): Pr
   note(context, `${file} shows what the link would show. Nothing is shared.`);
 }
 
-async function listShares(context: CliContext, options: PlaceOptions): Promise<void> {
-  const { withReadingClient } = await import('../connection/reading-client.ts');
-  const list = await withReadingClient(context, options, (client) =>
+async function listShares(context: CliContext, options: Options): Promise<void> {
+  const list = await withClient(context, options, (client) =>
     client.request<ShareList>('/v1/shares', { query: { limit: LIST_LIMIT } }),
   );
   if (list === undefined) throw new CliError('Links are on a server. Start one, or name one with --server.');
-  if (options.json) return print(context, JSON.stringify(list, null, 2));
+  if (options.json) return printJson(context, list);
   for (const line of formatShares(list, toTimeZone(options), toPrintWidth(context))) print(context, line);
   if (list.next_cursor !== null) note(context, `Only the latest ${LIST_LIMIT}; the API has the others.`);
 }
@@ -163,7 +157,7 @@ function formatShares({ shares }: ShareList, timeZone: string, maxWidth: number)
   if (shares.length === 0) return ['No links.'];
   const columns: TableColumn[] = [
     { header: 'ID' },
-    { header: 'SESSION', minWidth: 8 },
+    { header: 'WHAT', minWidth: 8 },
     { header: 'STATE' },
     { header: 'ENDS' },
     { header: 'OPENED', align: 'right' },
@@ -171,7 +165,7 @@ function formatShares({ shares }: ShareList, timeZone: string, maxWidth: number)
   ];
   const rows = shares.map((share) => [
     share.id,
-    toSingleLine(share.session_id),
+    toSingleLine(share.session_id ?? share.view?.title ?? ''),
     toState(share),
     formatTimestamp(share.revoked_at ?? share.expires_at, timeZone),
     formatCount(share.opened_count),
@@ -185,9 +179,8 @@ function toState({ revoked_at: revoked, expires_at: expires }: Share): string {
   return Date.parse(expires) <= Date.now() ? 'ended' : 'open';
 }
 
-async function revokeShare(context: CliContext, id: string, options: PlaceOptions): Promise<void> {
-  const { withReadingClient } = await import('../connection/reading-client.ts');
-  const answer = await withReadingClient(context, options, (client) =>
+async function revokeShare(context: CliContext, id: string, options: Options): Promise<void> {
+  const answer = await withClient(context, options, (client) =>
     client.request(`/v1/shares/${encodeURIComponent(id)}`, { method: 'DELETE' }),
   );
   if (answer === undefined) throw new UsageError(`There is no link ${id}, or it is revoked already.`);

@@ -2,28 +2,25 @@ import { styleText } from 'node:util';
 import type { ReconciliationReport, SessionCosts, SessionDetail } from '@recount/contract';
 import { Command } from 'commander';
 import type { ApiClient } from '../connection/api-client.ts';
-import type { ApiOptions } from '../connection/find-api.ts';
-import { addPlaceOptions, addTimeZoneOptions, toTimeZone } from '../report/report-query.ts';
-import { type CliContext, print, START_COMMAND } from '../terminal/cli-context.ts';
+import { addPlaceOptions, type PlaceOptions } from '../connection/place-options.ts';
+import { withClient } from '../connection/with-client.ts';
+import { type CliContext, print, printJson, START_COMMAND } from '../terminal/cli-context.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { formatCountOf } from '../terminal/format-values.ts';
 import { toTerminalText } from '../terminal/guard-terminal.ts';
 import { wholeNumber } from '../terminal/option-values.ts';
 import { printPaged } from '../terminal/pager.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
+import { addTimeZoneOptions, type TimeZoneOptions, toTimeZone } from '../terminal/time-zone.ts';
 
-interface ShowCommandOptions extends ApiOptions {
-  workspace: string;
+interface ShowCommandOptions extends PlaceOptions, TimeZoneOptions {
   line?: number;
   tools?: boolean;
   raw?: boolean;
   cost?: boolean;
-  json?: boolean;
   markdown?: boolean;
   subagents: boolean;
   pager: boolean;
-  tz?: string;
-  utc?: boolean;
 }
 
 const MAX_LINE = 2 ** 31 - 1;
@@ -83,11 +80,8 @@ Examples:
 async function show(context: CliContext, name: string, options: ShowCommandOptions): Promise<void> {
   const formats = [options.raw, options.cost, options.markdown].filter(Boolean).length;
   if (formats > 1) throw new UsageError('Pass only one of --raw, --cost and --markdown.');
-  const [{ withReadingClient }, { readSession }] = await Promise.all([
-    import('../connection/reading-client.ts'),
-    import('../show/read-session.ts'),
-  ]);
-  await withReadingClient(context, options, async (client) => {
+  const { readSession } = await import('../show/read-session.ts');
+  await withClient(context, options, async (client) => {
     const session = await readSession(client, name);
     if (options.raw) return await showRaw(context, session, options);
     if (options.cost) return await showCosts(context, client, session, options);
@@ -115,7 +109,7 @@ async function showConversation(
   ]);
   const signal = context.listenForInterruption();
   const loaded = await loadSession(client, session, { hasSubagents: options.subagents, signal });
-  if (options.json) return print(context, JSON.stringify(loaded, null, 2));
+  if (options.json) return printJson(context, loaded);
   const width = toPrintWidth(context, DEFAULT_WIDTH);
   const lines = formatConversation(loaded, {
     timeZone,
@@ -146,14 +140,13 @@ async function showCosts(
   const reconciliation = report?.rows[0];
   if (options.json) {
     const { usage, cost_estimate_usd, unpriced_count } = session;
-    return print(
-      context,
-      JSON.stringify(
-        { cost_estimate_usd, unpriced_count, ...costs, usage, reconciliation: reconciliation ?? null },
-        null,
-        2,
-      ),
-    );
+    return printJson(context, {
+      cost_estimate_usd,
+      unpriced_count,
+      ...costs,
+      usage,
+      reconciliation: reconciliation ?? null,
+    });
   }
   const layout = { timeZone: toTimeZone(options), maxWidth: toPrintWidth(context) };
   for (const { text, style } of formatCosts({ session, costs, reconciliation }, layout)) {

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Database } from '@recount/db';
 import { Command, Option } from 'commander';
-import { type CliContext, print } from '../terminal/cli-context.ts';
+import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 
@@ -11,6 +12,8 @@ interface SqlOptions {
   json?: boolean;
   workspace?: string;
   allWorkspaces?: boolean;
+  figures?: boolean;
+  lead?: string;
 }
 
 const DEFAULT_NAME = 'default';
@@ -21,6 +24,7 @@ const WRITE_PATH = 'analytics,recount,public';
 /** insufficient_privilege, and read_only_sql_transaction on a standby. */
 const CANNOT_CREATE = new Set(['42501', '25006']);
 
+const NAMELESS = 'Names of people and machines are NULL where the workspace hides them (`recount settings show`).';
 const OTHER_SCHEMA = /^permission denied for schema analytics$/;
 const NAMES_HINT =
   'Of several workspaces, one is read through views without a schema: write `FROM daily_usage`, or give --all-workspaces.';
@@ -32,6 +36,17 @@ export function createSqlCommand(context: CliContext): Command {
     .option('--write', 'allow writes, with the role of DATABASE_URL; recount may overwrite your changes')
     .option('--workspace <name>', 'workspace to read, if there are several; default: "default"')
     .option('--all-workspaces', 'read all workspaces')
+    .addOption(
+      new Option(
+        '--figures',
+        'views without their columns of text, and without names where the workspace hides them',
+      ).conflicts('write'),
+    )
+    .addOption(
+      new Option('--lead <person>', 'what a team lead sees: figures, with names of this person’s teams only').conflicts(
+        ['write', 'allWorkspaces'],
+      ),
+    )
     .addOption(new Option('--csv', 'print CSV').conflicts('json'))
     .option('--json', 'print JSON')
     .addHelpText(
@@ -42,7 +57,9 @@ without a schema. Keys, tables and the queue cannot be read but with --write. Th
 with what it still runs, also after Ctrl-C; if recount is killed, the next call or a worker deletes it two minutes later.
 
 Examples:
-  $ recount sql "SELECT project, sum(cost_usd) FROM daily_usage GROUP BY project ORDER BY 2 DESC NULLS LAST"
+  $ recount sql "SELECT repository, round(sum(cost_usd), 2) AS usd FROM daily_usage GROUP BY 1 ORDER BY 2 DESC NULLS LAST"
+  $ recount sql --figures "SELECT person, sum(cost_usd) FROM daily_usage GROUP BY 1"
+  $ recount sql --lead ada@example.com "SELECT person, sum(cost_usd) FROM daily_usage GROUP BY 1"
   $ recount sql`,
     )
     .action(async (query: string | undefined, options: SqlOptions) => {
@@ -66,20 +83,25 @@ interface DatabaseUser {
 /** Runs something with the address of a temporary reader, or with the database's own for --write. */
 async function withUser(
   context: CliContext,
-  { write, workspace, allWorkspaces }: SqlOptions,
+  { write, workspace, allWorkspaces, figures = false, lead }: SqlOptions,
   run: (user: DatabaseUser) => Promise<void>,
 ): Promise<void> {
-  const [{ findDatabaseUrl, withDatabase }, { createDatabaseReader, listWorkspaces }] = await Promise.all([
-    import('../connection/open-installation.ts'),
-    import('@recount/db'),
-  ]);
+  const [{ findDatabaseUrl, withDatabase }, { createDatabaseReader, listWorkspaces, readLeadNames }] =
+    await Promise.all([import('../connection/open-installation.ts'), import('@recount/db')]);
+  const readNames = async (database: Database, workspaceId: string | undefined, person: string) => {
+    const { names = [], machines = [] } =
+      workspaceId === undefined ? {} : await readLeadNames(database, workspaceId, person);
+    return { person: names, machine: [...machines] };
+  };
   const url = await findDatabaseUrl(context);
   if (write) return await run({ url, settings: `-c search_path=${WRITE_PATH}` });
   // Read once, so that the location of the installation is printed once.
   const pinned = { ...context, environment: { ...context.environment, DATABASE_URL: url } };
   await withDatabase(pinned, async (database) => {
     const workspaceId = allWorkspaces ? undefined : chooseWorkspace(await listWorkspaces(database.database), workspace);
-    const reader = await createDatabaseReader(database, workspaceId).catch((error: unknown) => {
+    const names = lead === undefined ? undefined : await readNames(database.database, workspaceId, lead);
+    const view = { workspaceId, hasTexts: !figures && lead === undefined, names };
+    const reader = await createDatabaseReader(database, view).catch((error: unknown) => {
       const { code, message } = ((error as Error).cause ?? error) as Error & { code?: string };
       if (!CANNOT_CREATE.has(code ?? '')) throw error;
       throw new CliError(
@@ -88,6 +110,7 @@ async function withUser(
       );
     });
     try {
+      if (reader.isNameless) note(context, NAMELESS);
       await run({ url: toReaderUrl(url, reader), settings: '' });
     } finally {
       await reader.drop();
@@ -178,7 +201,7 @@ async function printRows(
   names: readonly string[],
   { csv, json }: SqlOptions,
 ): Promise<void> {
-  if (json) return print(context, JSON.stringify(rows, null, 2));
+  if (json) return printJson(context, rows);
   if (csv) {
     const { toReportCsv } = await import('../report/report-csv.ts');
     context.stdout.write(toReportCsv([...rows]));

@@ -1,21 +1,18 @@
 import { Command } from 'commander';
 import type { ApiOptions } from '../connection/find-api.ts';
-import { addTimeZoneOptions, toTimeZone } from '../report/report-query.ts';
-import { type CliContext, print } from '../terminal/cli-context.ts';
+import { addServerOptions } from '../connection/place-options.ts';
+import { type CliContext, print, printJson } from '../terminal/cli-context.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
+import { addTimeZoneOptions, type TimeZoneOptions, toTimeZone } from '../terminal/time-zone.ts';
 
-interface StatusOptions extends ApiOptions {
+interface StatusOptions extends ApiOptions, TimeZoneOptions {
   json?: boolean;
-  tz?: string;
-  utc?: boolean;
 }
 
 export function createStatusCommand(context: CliContext): Command {
-  const command = new Command('status')
-    .description('Running and waiting work, the search index, disk use, and the last failures')
-    .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
-    .option('--key <key>', 'API key; better set RECOUNT_API_KEY, which other users of the machine cannot see')
-    .option('--json', 'print JSON');
+  const command = addServerOptions(
+    new Command('status').description('Running and waiting work, the search index, disk use, and the last failures'),
+  ).option('--json', 'print JSON');
   return addTimeZoneOptions(command)
     .addHelpText(
       'after',
@@ -35,7 +32,7 @@ Examples:
         import('../status/format-status.ts'),
       ]);
       const status = await readStatus(context, options);
-      if (options.json) return print(context, JSON.stringify(status, null, 2));
+      if (options.json) return printJson(context, status);
       const layout = { timeZone: toTimeZone(options), maxWidth: toPrintWidth(context) };
       for (const line of formatStatus(status, layout)) print(context, line);
     });

@@ -1,14 +1,14 @@
 import { Command, Option } from 'commander';
-import { TIME_ZONE_HELP, toTimeZone } from '../report/report-query.ts';
 import type { CliContext } from '../terminal/cli-context.ts';
 import { wholeNumber } from '../terminal/option-values.ts';
+import { TIME_ZONE_HELP, type TimeZoneOptions, toTimeZone } from '../terminal/time-zone.ts';
 
-interface UpOptions {
+interface UpOptions extends TimeZoneOptions {
   host: string;
   port?: number;
   exit?: boolean;
-  tz?: string;
-  utc?: boolean;
+  import?: boolean;
+  demo?: boolean;
 }
 
 const DEFAULT_PORT = 7878;
@@ -24,6 +24,9 @@ export function createUpCommand(context: CliContext): Command {
         .argParser(wholeNumber(0, 65_535)),
     )
     .option('--host <address>', 'address to listen on; anything but loopback is reachable from the network', LOOPBACK)
+    .option('--import', 'import the sessions of this machine’s agents without asking')
+    .option('--no-import', 'do not ask on the first start whether to import them')
+    .option('--demo', 'make a workspace with invented data beside yours, and print a link to it')
     .option('--exit', 'end when everything is ingested, instead of serving')
     .option('--tz <zone>', TIME_ZONE_HELP)
     .option('--utc', 'the same as --tz UTC')
@@ -31,11 +34,14 @@ export function createUpCommand(context: CliContext): Command {
       'after',
       `
 Data are in RECOUNT_DATA_DIR, by default ~/.recount. DATABASE_URL and RECOUNT_RAW_STORE replace the local database and
-raw store by others. Reads nothing but the given paths and, the first time, the
-sample transcripts that come with the project. If it is running already, that one ingests the paths.
+raw store by others. On its first start it lists the sessions of this machine’s agents, and asks whether to import them.
+It reads nothing but the given paths and what you agree to, and without a terminal it does not ask. If it is running
+already, that one ingests the paths.
 
 Examples:
   $ recount up
+  $ recount up --import
+  $ recount up --demo
   $ recount up ~/.claude/projects
   $ recount up --exit backup.tar.gz`,
     )
@@ -50,10 +56,11 @@ async function up(context: CliContext, paths: string[], options: UpOptions): Pro
   context.listenForInterruption();
   const directory = toDataDirectory(context);
   await createDataDirectory(directory);
+  const request = { paths, isImportWanted: options.import, isDemo: options.demo ?? false, timeZone };
   let lock = await acquireLock(directory.lock);
   while (lock === undefined) {
     const { joinRunning } = await import('../installation/join-running.ts');
-    if (await joinRunning(context, directory, { paths, timeZone })) return;
+    if (await joinRunning(context, directory, request)) return;
     lock = await acquireLock(directory.lock);
   }
   try {
@@ -61,7 +68,7 @@ async function up(context: CliContext, paths: string[], options: UpOptions): Pro
     const { host, port = DEFAULT_PORT } = options;
     const isPortFixed = options.port !== undefined;
     const isOnce = options.exit ?? false;
-    await runInstallation(context, directory, lock, { paths, host, port, isPortFixed, isOnce, timeZone });
+    await runInstallation(context, directory, lock, { ...request, host, port, isPortFixed, isOnce });
   } finally {
     await lock.release();
   }

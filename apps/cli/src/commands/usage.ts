@@ -1,5 +1,5 @@
 import type { UsageKey } from '@recount/usage';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { CliContext } from '../terminal/cli-context.ts';
 import { addUsageOptions, GROUP_KEYS, toGroupKeys, type UsageOptions } from '../usage/usage-options.ts';
 
@@ -13,28 +13,28 @@ const PERIODS: Readonly<Record<string, UsageKey>> = {
 export function createUsageCommand(context: CliContext): Command {
   const usage = addUsageOptions(new Command('usage'))
     .description('Tokens and cost of this machine’s agents, without a server')
-    .option('--group-by <keys>', `one or more of ${GROUP_KEYS.join(', ')}`, toGroupKeys)
+    .option('--by <keys>', `one row for each of: ${GROUP_KEYS.join(', ')}`, toGroupKeys)
+    .addOption(new Option('--group-by <keys>', 'the same').argParser(toGroupKeys).hideHelp())
     .option('--breakdown', 'show the models of each row')
     .addHelpText(
       'after',
       `
 Reads the transcripts that Claude Code and other agents keep on this machine, or those below the paths. Each API
-response
-counts once over all files, by the rules of docs/accuracy.md. Only reads: nothing is uploaded, and no database is needed.
-Results are cached in the user's cache folder, so that the next call reads only what has changed; --no-cache reads
+response counts once over all files, by the rules of docs/accuracy.md. Only reads: nothing is uploaded, and no database
+is needed. Results are cached in the user's cache folder, so that the next call reads only what has changed; --no-cache reads
 everything, and caches nothing.
 
 Examples:
   $ recount usage
-  $ recount usage --from 7d --group-by day,model
-  $ recount usage --group-by project --json | jq '.rows[0]'
+  $ recount usage --from 7d --by day,model
+  $ recount usage --by project --json | jq '.rows[0]'
   $ recount usage monthly --csv > usage.csv
   $ recount usage blocks --active
   $ recount usage ~/old-laptop/.claude`,
     )
-    .action(async (paths: string[], options: UsageOptions) => {
+    .action(async (paths: string[], { by, ...options }: UsageOptions & { by?: UsageKey[] }) => {
       const { showUsage } = await import('../usage/show-usage.ts');
-      await showUsage(context, paths, options);
+      await showUsage(context, paths, by === undefined ? options : { ...options, groupBy: by });
     });
   for (const [name, key] of Object.entries(PERIODS)) {
     usage.addCommand(

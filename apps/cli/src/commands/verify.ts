@@ -1,8 +1,8 @@
 import type { DerivedTableCheck, RowCheck } from '@recount/db';
 import type { IngestDependencies, LeftOut, RawVerification } from '@recount/ingest';
 import { Command } from 'commander';
-import { type CliContext, note, print } from '../terminal/cli-context.ts';
-import { formatBytes, formatCountOf } from '../terminal/format-values.ts';
+import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
+import { formatBytes, formatCount, formatCountOf } from '../terminal/format-values.ts';
 import { whileShowing } from '../terminal/progress-bar.ts';
 
 interface VerifyOptions {
@@ -55,13 +55,10 @@ Examples:
 }
 
 async function verify(context: CliContext, options: VerifyOptions): Promise<void> {
-  const { findInstallationConfig, findWorkspace, openInstallation } = await import(
-    '../connection/open-installation.ts'
-  );
+  const { findWorkspace, withInstallation } = await import('../connection/open-installation.ts');
   const { listWorkspaces } = await import('@recount/db');
-  const installation = await openInstallation(await findInstallationConfig(context));
   const verifications: Verification[] = [];
-  try {
+  await withInstallation(context, async (installation) => {
     const every = await listWorkspaces(installation.database.database);
     const chosen = options.all
       ? every
@@ -73,11 +70,9 @@ async function verify(context: CliContext, options: VerifyOptions): Promise<void
     }
     const others = every.length - chosen.length;
     if (others > 0 && !options.json) note(context, `${formatCountOf(others, 'other workspace')} not verified: --all.`);
-  } finally {
-    await installation.close();
-  }
+  });
   if (verifications.some(hasFault)) context.exitCode = 1;
-  if (options.json) print(context, JSON.stringify({ workspaces: verifications }, null, 2));
+  if (options.json) printJson(context, { workspaces: verifications });
 }
 
 const isWrong = ({ missing, surplus }: RowCheck): boolean => missing + surplus > 0;
@@ -144,12 +139,24 @@ function printVerification(context: CliContext, { workspace, tables, raw }: Veri
   const checks = raw?.checks ?? [];
   const width = Math.max(...[...tables, ...checks].map(({ table }) => table.length));
   const printCheck = ({ table, rows, missing, surplus }: RowCheck, source: string): void => {
-    const finding = missing + surplus === 0 ? `equal to ${source}` : `${missing} missing, ${surplus} surplus`;
-    print(context, `${table.padEnd(width)} ${String(rows).padStart(9)} rows  ${finding}`);
+    const finding =
+      missing + surplus === 0
+        ? 'OK'
+        : `DIFFERS from ${source}: ${formatCount(missing)} missing, ${formatCount(surplus)} surplus`;
+    print(context, `${table.padEnd(width)} ${formatCount(rows).padStart(11)} rows  ${finding}`);
   };
   for (const check of tables) printCheck(check, 'a full recount');
   for (const check of checks) printCheck(check, 'the raw transcripts');
   for (const line of raw === null ? ['No raw transcript was read: --no-raw.'] : describeRaw(raw)) print(context, line);
+  const wrong = [...tables, ...checks].filter(isWrong);
+  const unreadable = raw?.unreadable.length ?? 0;
+  const verdict = [
+    wrong.length === 0
+      ? `All ${formatCountOf(tables.length + checks.length, 'table')} match.`
+      : `${wrong.length} of ${formatCountOf(tables.length + checks.length, 'table')} ${wrong.length === 1 ? 'differs' : 'differ'}: ${wrong.map(({ table }) => table).join(', ')}.`,
+    ...(unreadable > 0 ? [`${formatCountOf(unreadable, 'raw transcript')} cannot be read.`] : []),
+  ];
+  print(context, verdict.join(' '));
 }
 
 const LEFT_OUT: Readonly<Record<keyof LeftOut, string>> = {

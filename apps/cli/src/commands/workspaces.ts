@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type CliContext, note, print } from '../terminal/cli-context.ts';
+import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 
 /** Length of a ULID. */
@@ -38,7 +38,7 @@ async function listWorkspaces(context: CliContext, json: boolean): Promise<void>
   const { withDatabase } = await import('../connection/open-installation.ts');
   const db = await import('@recount/db');
   const workspaces = await withDatabase(context, ({ database }) => db.listWorkspaces(database));
-  if (json) return print(context, JSON.stringify(workspaces, null, 2));
+  if (json) return printJson(context, workspaces);
   for (const { id, name } of [{ id: 'ID'.padEnd(ID_LENGTH), name: 'NAME' }, ...workspaces])
     print(context, `${id}  ${name}`);
 }
@@ -59,17 +59,14 @@ async function createWorkspace(context: CliContext, name: string): Promise<void>
 
 async function deleteWorkspace(context: CliContext, name: string, isSure: boolean): Promise<void> {
   if (!isSure) throw new UsageError(`This deletes everything in ${name} permanently. Pass --yes to confirm.`);
-  const { findInstallationConfig, openInstallation } = await import('../connection/open-installation.ts');
+  const { withInstallation } = await import('../connection/open-installation.ts');
   const { findWorkspaceByName } = await import('@recount/db');
   const { toOperator } = await import('../connection/operator.ts');
   const ingest = await import('@recount/ingest');
-  const installation = await openInstallation(await findInstallationConfig(context));
-  try {
+  await withInstallation(context, async (installation) => {
     const workspace = await findWorkspaceByName(installation.database.database, name);
     if (workspace === undefined) throw new CliError(`There is no workspace ${name}.`);
     await ingest.deleteWorkspace(installation, workspace.id, toOperator());
-  } finally {
-    await installation.close();
-  }
+  });
   note(context, `The workspace ${name} is deleted.`);
 }

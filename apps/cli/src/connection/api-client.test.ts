@@ -65,6 +65,15 @@ describe('the API client', () => {
     });
   });
 
+  it('gives no advice about a scope that the answer does not name', async () => {
+    const detail = 'Your key shows figures of everyone, but texts only of the sessions that are yours';
+    const missing = { ...problem, type: 'urn:recount:problem:missing-scope', detail };
+    const server = await startReplyServer((_request, response) => replyJson(response, missing, { status: 403 }));
+    await expect(createApiClient({ url: server.url, key: 'k' }).request('/')).rejects.toMatchObject({
+      message: `A title: ${detail}`,
+    });
+  });
+
   it('retries an upload that broke off', async () => {
     const type = 'urn:recount:problem:upload-aborted';
     const server = await startReplyServer((_request, response) =>

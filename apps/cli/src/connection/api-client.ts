@@ -1,4 +1,5 @@
-import type { Problem } from '@recount/contract';
+import type { MeantNames, Problem } from '@recount/contract';
+import { API_KEY_SCOPES } from '@recount/contract/access';
 import { toProblemType } from '@recount/contract/problem-types';
 import { UsageError } from '../terminal/cli-error.ts';
 import { type HttpAnswer, sendRequest } from './send-request.ts';
@@ -71,14 +72,16 @@ export function toUrl(base: string, path: string, query: NonNullable<ApiRequest[
 }
 
 /**
- * The JSON or text of an answer; undefined for 404. Throws UsageError for a wrong parameter or name, else
- * DeliveryError.
+ * The JSON or text of an answer; undefined for 404. Throws UsageError for a wrong parameter or name, also for a filter
+ * that matches nothing, which a command line mistyped; else DeliveryError.
  */
 export function readAnswer(answer: HttpAnswer, url: string): unknown {
   const { status, headers, text } = answer;
   if (status === 204) return null;
   const isSuccess = status >= 200 && status < 300;
-  if (isSuccess && headers['content-type']?.split(';')[0]?.trim() === 'application/json') return JSON.parse(text);
+  if (isSuccess && headers['content-type']?.split(';')[0]?.trim() === 'application/json') {
+    return requireMatches(JSON.parse(text) as { filters?: Partial<MeantNames> });
+  }
   // A document comes as a download; any other page is from a proxy.
   if (isSuccess && headers['content-disposition']?.startsWith('attachment')) return text;
   const problem = readProblem(answer);
@@ -87,6 +90,13 @@ export function readAnswer(answer: HttpAnswer, url: string): unknown {
   if (status === 404 && problem !== undefined) return undefined;
   if (problem !== undefined && isWrongCall(problem)) throw new UsageError(toProblemMessage(problem));
   throw toDeliveryError(answer, url, problem, problem && toProblemMessage(problem));
+}
+
+/** Older servers answer no `filters`, or refuse such a name. */
+function requireMatches<Answer extends { filters?: Partial<MeantNames> }>(answer: Answer): Answer {
+  const { unmatched = [] } = answer.filters ?? {};
+  if (unmatched.length > 0) throw new UsageError(unmatched.map(({ message }) => message).join('\n'));
+  return answer;
 }
 
 /** True if the user's own parameters are wrong. */
@@ -101,9 +111,10 @@ function toProblemMessage({ type, title, detail, errors = [] }: Problem): string
   return [`${title}: ${detail}`, ...errors.map(({ field, message }) => `  ${field}: ${message}`), ...advice].join('\n');
 }
 
-/** Advice to get a key with the scope at the end of the problem's detail. */
+/** Advice to get a key with the scope at the end of the problem's detail; none if it ends otherwise. */
 function toScopeAdvice(detail: string): string[] {
   const scope = detail.split(' ').at(-1);
+  if (!API_KEY_SCOPES.some((each) => each === scope)) return [];
   return [
     `Set RECOUNT_API_KEY to a key that has it: \`recount keys create --name NAME --scopes ${scope}\` on the server makes one.`,
     ...(scope === 'read'

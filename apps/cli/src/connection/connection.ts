@@ -26,6 +26,8 @@ export interface Connection {
   usageOnly?: string[];
   /** True if secrets are removed before anything is sent. */
   redacts?: boolean;
+  /** Budgets that the agents' users are warned of, or that stop agents, by name; absent if there are none. */
+  budgets?: { name: string; action: 'warn' | 'stop' }[];
   /** The changes made to agents' settings. */
   hooks: InstalledHooks[];
   /** The command that those hooks call; null without hooks. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { zstdDecompressSync } from 'node:zlib';
+import { DeliveryError } from '@recount/collect/delivery-error';
 import { describe, expect, it } from 'vitest';
 import type { ApiClient, ApiRequest } from './api-client.ts';
 import { createHttpTarget } from './http-target.ts';
@@ -138,4 +139,12 @@ describe('an upload', () => {
     }
     await expect(createHttpTarget(client).send({ ...delivery, open }, undefined)).rejects.toThrow('the disk is broken');
   });
+});
+
+it('waits for no search index that its key may not search', async () => {
+  const { client } = createFakeClient([]);
+  const refuse = async () => {
+    throw new DeliveryError('denied', 'The API key lacks a scope');
+  };
+  expect(await createHttpTarget({ ...client, request: refuse }).countUnindexed(undefined)).toBe(0);
 });

@@ -111,8 +111,8 @@ class HttpTarget implements DeliveryTarget {
   }
 
   // The end of a path identifies the transcript.
-  #toQuery({ path, agent }: TranscriptDelivery) {
-    return { ...this.#origin, agent, path: path.slice(-MAX_PATH_LENGTH) };
+  #toQuery({ path, agent, repository, worktree }: TranscriptDelivery) {
+    return { ...this.#origin, agent, repository, worktree, path: path.slice(-MAX_PATH_LENGTH) };
   }
 
   async readStatuses(ids: readonly string[], signal: AbortSignal | undefined): Promise<StoredTranscript[]> {
@@ -131,8 +131,14 @@ class HttpTarget implements DeliveryTarget {
   }
 
   async countUnindexed(signal: AbortSignal | undefined): Promise<number> {
-    const list = await this.#client.request<SearchResultList>('/v1/search', { query: ANY_SEARCH, signal });
-    return list?.waiting_sessions ?? 0;
+    try {
+      const list = await this.#client.request<SearchResultList>('/v1/search', { query: ANY_SEARCH, signal });
+      return list?.waiting_sessions ?? 0;
+    } catch (error) {
+      // Keys that see no texts of others cannot search them, and so need not wait for the index.
+      if (error instanceof DeliveryError && error.code === 'denied') return 0;
+      throw error;
+    }
   }
 
   async listAttachments(sessionId: string, signal: AbortSignal | undefined): Promise<ReadonlySet<string>> {

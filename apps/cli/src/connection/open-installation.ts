@@ -45,6 +45,12 @@ export async function findDatabaseUrl(context: CliContext): Promise<string> {
   return context.environment.DATABASE_URL || (await findLocalPlace(context)).databaseUrl;
 }
 
+/** The address of the local installation's dashboard; undefined if none runs, or DATABASE_URL names another database. */
+export async function findDashboardUrl(context: CliContext): Promise<string | undefined> {
+  if (context.environment.DATABASE_URL) return undefined;
+  return (await findRunning(toDataDirectory(context).lock))?.url;
+}
+
 async function findLocalPlace(context: CliContext): Promise<{ databaseUrl: string; rawStore: string }> {
   const { lock } = toDataDirectory(context);
   const { url, databaseUrl, rawStore } = (await findRunning(lock)) ?? {};
@@ -82,6 +88,19 @@ export async function openInstallation(config: InstallationConfig): Promise<Open
       await Promise.allSettled([database.close(), rawStore.close()]);
     },
   };
+}
+
+/** Runs something with database and raw store. Throws like `findInstallationConfig` and `openInstallation`. */
+export async function withInstallation<Result>(
+  context: CliContext,
+  run: (installation: OpenInstallation) => Promise<Result>,
+): Promise<Result> {
+  const installation = await openInstallation(await findInstallationConfig(context));
+  try {
+    return await run(installation);
+  } finally {
+    await installation.close();
+  }
 }
 
 /** The workspace of that name. Only the default one is created if missing; otherwise throws CliError. */

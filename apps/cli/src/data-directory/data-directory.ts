@@ -14,8 +14,8 @@ export interface DataDirectory {
   credentials: string;
   /** The address of the running installation; see installation-lock.ts. */
   lock: string;
-  /** Exists once the samples were loaded. */
-  samplesMark: string;
+  /** Exists once the user was asked whether to import the sessions of this machine. */
+  importMark: string;
   /** Recorded streams that are not sent yet. */
   liveSpool: string;
   log: string;
@@ -34,7 +34,7 @@ export function toDataDirectory({ environment, workingDirectory }: CliContext): 
     rawStore: join(path, 'raw'),
     credentials: join(path, 'credentials.json'),
     lock: join(path, 'running.json'),
-    samplesMark: join(path, 'samples-loaded'),
+    importMark: join(path, 'import-asked'),
     liveSpool: join(path, 'live-spool'),
     log: join(path, 'logs', 'recount.log'),
   };

@@ -22,6 +22,7 @@ const OWN = [
   'running.json',
   'running.json.lock',
   'samples-loaded',
+  'import-asked',
   'logs/recount.log',
   'logs/recount.log.1',
   'raw/.incoming/x',
@@ -54,7 +55,7 @@ describe('files of the data directory', () => {
   it('are counted, and the foreign ones named', async () => {
     await write(...OWN, ...FOREIGN);
     const contents = await inspectFolder({ path, what: 'data', isOwn: isDataFile });
-    expect(contents).toMatchObject({ fileCount: 20, bytes: 200 });
+    expect(contents).toMatchObject({ fileCount: 21, bytes: 210 });
     expect(contents?.foreign.sort()).toEqual(FOREIGN.map((name) => join(path, name)).sort());
   });
 

@@ -27,7 +27,7 @@ const withRest = (name: string): string => `${name.replaceAll('.', '\\.')}(?:\\.
 
 const DATA_FILES = new RegExp(
   `^(?:${[
-    ...['credentials.json', 'running.json', 'samples-loaded', 'logs/recount.log'].map(withRest),
+    ...['credentials.json', 'running.json', 'samples-loaded', 'import-asked', 'logs/recount.log'].map(withRest),
     'raw/\\.incoming/.+',
     'raw/workspaces/[0-9A-Z]{26}/.+',
     '(?:live-spool|collected)/.+',
@@ -36,7 +36,7 @@ const DATA_FILES = new RegExp(
 
 /** Files of the collector, in its folder, see SpoolFolder. */
 export const isCollectorFile = (relativePath: string): boolean =>
-  /^(?:(?:queue|waiting|kept|outgoing)\/.+|(?:hook(?:\.cmd)?|connection\.json|sent\.ndjson|databases\.json|status\.json|(?:sender|watch)\.lock|sender\.pid|watch\.log)(?:\.[\w.-]+)?)$/.test(
+  /^(?:(?:queue|waiting|kept|outgoing)\/.+|(?:(?:budget-)?hook(?:\.cmd)?|budgets\.json|connection\.json|sent\.ndjson|databases\.json|status\.json|(?:sender|watch)\.lock|sender\.pid|watch\.log)(?:\.[\w.-]+)?)$/.test(
     relativePath,
   );
 

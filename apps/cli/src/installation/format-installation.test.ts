@@ -10,7 +10,6 @@ const INSTALLATION = {
   databasePlace: `${FOLDER}/postgres`,
   rawStore: `${FOLDER}/raw`,
   logFile: `${FOLDER}/logs/recount.log`,
-  launcher: './recount',
   isOnce: false,
 };
 
@@ -20,6 +19,7 @@ const toWords = (line: string): string => line.replaceAll(/\S*(?:\/|rk_)\S*/g, '
 it('shows where an installation is in 80 columns, without breaking text for copying', () => {
   const lines = formatInstallation(INSTALLATION);
   for (const line of lines) expect({ line, fits: toWords(line).length <= 60 }).toEqual({ line, fits: true });
+  expect(lines[0]).toBe(`Open     ${INSTALLATION.signInUrl} (one-time link)`);
   expect(lines).toContain(`URL      ${INSTALLATION.url}`);
   expect(lines).toContain(`Data     ${FOLDER}`);
   const short = formatInstallation({

@@ -10,34 +10,23 @@ export interface ShownInstallation {
   databasePlace: string;
   rawStore: string;
   logFile: string;
-  /** The command that calls recount. */
-  launcher: string;
   /** True if it ends immediately, so that nothing can be queried over HTTP. */
   isOnce: boolean;
 }
 
-/** The place of an installation, with commands to try. Lines exceed 80 columns only for text to be copied. */
+/** The places of an installation, the link first. Lines exceed 80 columns only for text to be copied. */
 export function formatInstallation(shown: ShownInstallation): string[] {
-  const { url, signInUrl, apiKey, launcher } = shown;
-  const places = [
+  const { url, signInUrl, apiKey } = shown;
+  const log = `Log      ${shown.logFile}`;
+  if (!shown.isOnce) {
+    const link = signInUrl === undefined ? [] : [`Open     ${signInUrl} (one-time link)`];
+    return [...link, `URL      ${url}`, `API key  ${apiKey}`, `Data     ${shown.dataDirectory}`, log];
+  }
+  return [
     `Data     ${shown.dataDirectory}`,
     `         database: ${shown.databasePlace}`,
     `         raw transcripts: ${shown.rawStore}`,
-    `Log      ${shown.logFile}`,
-  ];
-  if (shown.isOnce) return places;
-  return [
-    `URL      ${url}`,
-    ...(signInUrl === undefined ? [] : [`Open     ${signInUrl}`, '         (one-time sign-in link)']),
-    `API key  ${apiKey}`,
-    ...places,
-    '',
-    'Try:',
-    `  curl -H 'Authorization: Bearer ${apiKey}' '${url}/v1/sessions?limit=5'`,
-    `  ${launcher} sessions`,
-    `  ${launcher} backfill ~/.claude/projects`,
-    `  ${url}/docs in a browser`,
-    '',
+    log,
   ];
 }
 

@@ -12,6 +12,7 @@ import { formatSessions } from '../sessions/session-table.ts';
 import { type CliContext, note, print } from '../terminal/cli-context.ts';
 import { CliError } from '../terminal/cli-error.ts';
 import { PAGE_WIDTH, toPrintWidth } from '../terminal/print-width.ts';
+import { chooseImport } from './offer-import.ts';
 
 const START_TIMEOUT_MS = 90_000;
 const POLL_MS = 200;
@@ -24,7 +25,7 @@ const TABLE_ROWS = 20;
 export async function joinRunning(
   context: CliContext,
   directory: DataDirectory,
-  { paths, timeZone }: { paths: readonly string[]; timeZone: string },
+  request: { paths: readonly string[]; isImportWanted: boolean | undefined; isDemo: boolean; timeZone: string },
 ): Promise<boolean> {
   const signal = context.listenForInterruption();
   const ready = await waitUntilReady(directory, signal);
@@ -34,6 +35,7 @@ export async function joinRunning(
   const credentials = await readCredentials(directory.credentials);
   if (credentials === undefined) throw new CliError(`${directory.credentials} cannot be read.`);
   const client = createApiClient({ url, key: credentials.apiKey });
+  const paths = [...request.paths, ...(await chooseImport(context, directory, request.isImportWanted ?? false))];
   if (paths.length > 0) {
     const target = createHttpTarget(client);
     const { report, elapsedMs } = await backfillWithProgress(context, { paths, target, signal });
@@ -43,9 +45,13 @@ export async function joinRunning(
     print(context, '');
     if (report.failed + attachments.failed > 0) context.exitCode = 1;
   }
+  if (request.isDemo) {
+    await client.request('/v1/demo', { method: 'POST' });
+    note(context, 'The demo is ready. “Explore demo data” on the Overview of the dashboard opens it.');
+  }
   signal.throwIfAborted();
   const latest = await readLatestFromApi(client, TABLE_ROWS);
-  const lines = formatSessions(latest, { timeZone, maxWidth: toPrintWidth(context, PAGE_WIDTH) });
+  const lines = formatSessions(latest, { timeZone: request.timeZone, maxWidth: toPrintWidth(context, PAGE_WIDTH) });
   for (const line of [
     ...lines,
     '',

@@ -1,23 +1,28 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { countTranscriptsByStatus, listSessions, readSearchBacklog, readSessionErrors, sql } from '@recount/db';
-import { createDirectTarget } from '@recount/ingest';
+import { countTranscriptsByStatus, listSessions, presentSessions, readSearchBacklog, sql } from '@recount/db';
+import { createDirectTarget, openDemo } from '@recount/ingest';
 import { readLogLevel } from '@recount/service/config';
 import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
 import { bringAttachments, showAttachments } from '../backfill/bring-attachments.ts';
 import { formatReport } from '../backfill/format-report.ts';
+import { toOperator } from '../connection/operator.ts';
 import type { DataDirectory } from '../data-directory/data-directory.ts';
 import type { InstallationLock } from '../data-directory/installation-lock.ts';
 import { formatSessions } from '../sessions/session-table.ts';
-import { type CliContext, note, print, START_COMMAND, toLauncher } from '../terminal/cli-context.ts';
+import { type CliContext, note, print, START_COMMAND } from '../terminal/cli-context.ts';
 import { PAGE_WIDTH, toPrintWidth } from '../terminal/print-width.ts';
 import { formatInstallation } from './format-installation.ts';
-import { loadSamples } from './load-samples.ts';
 import { createLocalLog } from './local-log.ts';
+import { chooseImport } from './offer-import.ts';
 import { type InstallationOptions, type LocalInstallation, startInstallation } from './start-installation.ts';
 
 export interface RunOptions extends Omit<InstallationOptions, 'onGiveUp'> {
   paths: readonly string[];
+  /** True imports the sessions of this machine's agents, false does not; undefined asks on the first start. */
+  isImportWanted: boolean | undefined;
+  /** Opens the demo beside the user's data. */
+  isDemo: boolean;
   timeZone: string;
 }
 
@@ -46,10 +51,14 @@ export async function runInstallation(
   try {
     const { url, databaseUrl, rawStore } = installation;
     await lock.publish({ url, databaseUrl, rawStore });
+    if (!options.isOnce) showInstallation(context, directory, installation, false);
+    if (options.isDemo) await showDemo(context, installation, signal);
     await ingest(context, directory, installation, options, signal);
-    signal.throwIfAborted();
-    await showInstallation(context, directory, installation, options);
-    if (!options.isOnce && !signal.aborted) await once(signal, 'abort');
+    if (options.isOnce) {
+      signal.throwIfAborted();
+      await showLatestSessions(context, installation, options.timeZone);
+      showInstallation(context, directory, installation, true);
+    } else if (!signal.aborted) await once(signal, 'abort');
     failure.signal.throwIfAborted();
   } finally {
     if (!options.isOnce) note(context, 'Stopping …');
@@ -62,25 +71,52 @@ async function ingest(
   context: CliContext,
   directory: DataDirectory,
   installation: LocalInstallation,
-  { paths, isOnce }: RunOptions,
+  { paths: given, isImportWanted, isDemo, isOnce }: RunOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  await loadSamples(context, directory, installation, signal);
+  const { connections, workspaceId } = installation;
+  // A user who has named paths or the demo is not asked.
+  const isWanted = given.length > 0 || isDemo || isOnce ? (isImportWanted ?? false) : isImportWanted;
+  const paths = [...given, ...(await chooseImport(context, directory, isWanted).catch(ignoreInterruption(signal)))];
   if (signal.aborted) return;
   if (paths.length > 0) {
-    const { connections, workspaceId } = installation;
     const target = createDirectTarget(connections, { workspaceId });
     const { report, elapsedMs, refused } = await backfillWithProgress(context, { paths, target, signal });
     const attachments = await bringAttachments(context, paths, { target, signal });
     for (const line of formatReport(report, elapsedMs, false)) print(context, line);
     showAttachments(context, attachments);
     print(context, '');
+    if (signal.aborted) note(context, 'The import is not complete. `recount backfill` continues it.');
     // Once the tables are on disk, PostgreSQL can delete the write-ahead log, which is larger than the rows.
     if (installation.isOwnDatabase) await installation.connections.database.database.execute(sql`CHECKPOINT`);
     if (report.failed + attachments.failed + refused > 0 && isOnce) context.exitCode = 1;
   }
   // Also for what was waiting before.
   if (isOnce && !signal.aborted) await waitUntilIdle(installation, signal);
+}
+
+/** The question about the import ends with the program. */
+function ignoreInterruption(signal: AbortSignal): (error: unknown) => readonly string[] {
+  return (error) => {
+    if (signal.aborted) return [];
+    throw error;
+  };
+}
+
+/** Makes the demo, and prints its link. */
+async function showDemo(
+  context: CliContext,
+  { connections, createSignInUrl }: LocalInstallation,
+  signal: AbortSignal,
+): Promise<void> {
+  note(context, 'Making the demo …');
+  const { apiKey, name } = await openDemo(connections, { nowMs: Date.now(), actor: toOperator(), signal });
+  // The dashboard then keeps its present sign-in for the way back.
+  const link = (await createSignInUrl(apiKey))?.replace('#', '?demo=1#');
+  print(
+    context,
+    link === undefined ? `Demo     workspace ${name}, API key ${apiKey}` : `Demo     ${link} (one-time link)`,
+  );
 }
 
 async function waitUntilIdle({ connections, workspaceId }: LocalInstallation, signal: AbortSignal): Promise<void> {
@@ -93,25 +129,26 @@ async function waitUntilIdle({ connections, workspaceId }: LocalInstallation, si
   }
 }
 
-async function showInstallation(
+async function showLatestSessions(
   context: CliContext,
-  directory: DataDirectory,
-  installation: LocalInstallation,
-  { timeZone, isOnce }: RunOptions,
+  { connections, workspaceId }: LocalInstallation,
+  timeZone: string,
 ): Promise<void> {
-  const { url, signInUrl, apiKey, databasePlace, rawStore, connections, workspaceId } = installation;
   const page = { sort: 'last_timestamp', order: 'desc', limit: TABLE_ROWS } as const;
   const { database } = connections.database;
   const { rows, next } = await listSessions(database, workspaceId, {}, page);
-  const ids = rows.map(({ session_id }) => session_id);
-  const errors = await readSessionErrors(database, workspaceId, ids);
-  const none = { tool_error_count: 0, api_error_count: 0 };
-  const sessions = rows.map((row) => ({ ...row, ...(errors.get(row.session_id) ?? none) }));
-  const latest = { sessions, hasMore: next !== undefined };
+  const sessions = await presentSessions(database, workspaceId, rows);
   const layout = { timeZone, maxWidth: toPrintWidth(context, PAGE_WIDTH) };
-  const launcher = toLauncher(context.workingDirectory);
-  const { path: dataDirectory, log: logFile } = directory;
-  const shown = { url, signInUrl, apiKey, dataDirectory, databasePlace, rawStore, logFile, launcher, isOnce };
-  for (const line of [...formatSessions(latest, layout), '', ...formatInstallation(shown)]) print(context, line);
+  for (const line of [...formatSessions({ sessions, hasMore: next !== undefined }, layout), '']) print(context, line);
+}
+
+function showInstallation(
+  context: CliContext,
+  { path: dataDirectory, log: logFile }: DataDirectory,
+  { url, signInUrl, apiKey, databasePlace, rawStore }: LocalInstallation,
+  isOnce: boolean,
+): void {
+  const shown = { url, signInUrl, apiKey, dataDirectory, databasePlace, rawStore, logFile, isOnce };
+  for (const line of formatInstallation(shown)) print(context, line);
   if (!isOnce) note(context, `Ctrl-C stops it; the next \`${START_COMMAND}\` finds the data again.`);
 }

@@ -37,8 +37,10 @@ export interface InstallationOptions {
 
 export interface LocalInstallation extends Credentials {
   url: string;
-  /** Opens the dashboard signed in, once; undefined if other machines can reach it. */
+  /** Opens the dashboard signed in, once; undefined if other machines can reach it, or the key is not valid. */
   signInUrl: string | undefined;
+  /** The same for another key. */
+  createSignInUrl(apiKey: string): Promise<string | undefined>;
   databaseUrl: string;
   /** The place of the data, for people. */
   databasePlace: string;
@@ -104,10 +106,14 @@ export async function startInstallation(
       note(context, `Listening on ${options.host}: other machines can reach it, with an API key.`);
     }
     const rawStore = apiConfig.rawStore.location;
-    const signInUrl = isLocal ? url + createSignInLink(credentials.apiKey) : undefined;
+    const createSignInUrl = async (apiKey: string): Promise<string | undefined> => {
+      const link = isLocal ? await createSignInLink(apiKey) : undefined;
+      return link && url + link;
+    };
+    const signInUrl = await createSignInUrl(credentials.apiKey);
     const isOwnDatabase = database.directory !== undefined;
     const places = { databaseUrl, databasePlace: place, isOwnDatabase, rawStore };
-    return { ...credentials, url, signInUrl, ...places, connections, close };
+    return { ...credentials, url, signInUrl, createSignInUrl, ...places, connections, close };
   } catch (error) {
     await close();
     throw error;

@@ -9,7 +9,7 @@ if (usage === undefined || tools === undefined) throw new Error('a report is mis
 
 const NOW = Date.parse('2026-11-01T00:00:00Z');
 const caveats = {
-  unfinalised: { responses: 1200, tokens_out: 3456, estimated_tokens_out: 98_765 },
+  unfinalised: { responses: 1200, tokens_out: 3456, estimated_tokens_out: 98_765, estimated_cost_usd: null },
   unpriced: { responses: 1, tokens: 50, models: ['a', 'b\u001b[2J', 'c', 'd', 'e'], terms: [] },
   price_date: '2026-09-23',
   default_priced_responses: 2,
@@ -32,6 +32,14 @@ describe('toCaveatLines', () => {
     const report = toUsageReport({ caveats: { ...toUsageReport().caveats, unpriced } });
     expect(toCaveatLines(usage, report as never, undefined, NOW)).toEqual([
       'Unpriced: 2 responses have no price and are not included in any cost (50 tokens): gpt-7, gpt-5.5 at tier warp, claude-sonnet-5-5 at speed fast. See `recount prices --help`.',
+    ]);
+  });
+
+  it('writes an estimate of dollars with two decimals', () => {
+    const unfinalised = { responses: 9, tokens_out: 10, estimated_tokens_out: 900, estimated_cost_usd: 12.7784 };
+    const report = toUsageReport({ caveats: { ...toUsageReport().caveats, unfinalised } });
+    expect(toCaveatLines(usage, report as never, undefined, NOW)).toEqual([
+      'Unfinalised: 9 responses have incomplete output counts, in total 10 tokens; actual output is about 900 (≈ $12.78 more, estimate, not included).',
     ]);
   });
 
@@ -62,6 +70,18 @@ describe('toCaveatLines', () => {
     const line = 'Only the first 2 models in all are shown; --limit shows more.';
     expect(toCaveatLines(usage, toUsageReport() as never, details, NOW)).toEqual([line]);
     expect(toCaveatLines(usage, toUsageReport() as never, toUsageReport() as never, NOW)).toEqual([]);
+  });
+
+  it('says which names a filter means, if they are several', () => {
+    const { filters } = toUsageReport();
+    const names = Array.from({ length: 10 }, (_, index) => `b${index}`);
+    const answer = toUsageReport({
+      filters: { ...filters, model: ['opus-4', 'opus-5'], person: ['ada'], git_branch: names },
+    });
+    expect(toCaveatLines(tools, answer as never)).toEqual([
+      '--branch: b0, b1, b2, b3, b4, b5, b6, b7 and 2 more.',
+      '--model: opus-4, opus-5.',
+    ]);
   });
 
   it('says nothing of costs if none are shown', () => {

@@ -19,13 +19,15 @@ export function toCaveatLines(
   nowMs = Date.now(),
 ): string[] {
   const sharedResponses = Number(readPath(totals, 'shared.responses') ?? 0);
-  const lines = toAgreementLines({ filters, totals, currency_label, usage });
+  const lines = [...toMeaningLines(filters), ...toAgreementLines({ filters, totals, currency_label, usage })];
+  const dismissedLine = toDismissedLine(totals);
+  if (dismissedLine !== undefined) lines.push(dismissedLine);
   if (truncated) lines.push(`${toTruncationLine({ rows })} The totals are of all.`);
   if (details?.truncated) {
     lines.push(`Only the first ${formatCount(details.rows.length)} models in all are shown; --limit shows more.`);
   }
   if (!columns.some(({ format }) => isMoney(format))) return lines;
-  const largest = caveats.disagreements.highest_cost_usd;
+  const largest = Math.max(caveats.disagreements.highest_cost_usd, caveats.unfinalised.estimated_cost_usd ?? 0);
   const layout = { currencyLabel: currency_label, costDecimals: toCostDecimals(largest), timeZone: 'UTC', largest: 0 };
   const money = (cost: number): string => formatCell(cost, 'cost', layout);
   const described = describeCaveats(caveats, { count: formatCount, tokens: formatCount, money }, nowMs);
@@ -36,6 +38,39 @@ export function toCaveatLines(
     );
   }
   return lines;
+}
+
+/** Findings that were dismissed, so that no figure hides silently. */
+function toDismissedLine(totals: ReportAnswer['totals']): string | undefined {
+  const count = Number(readPath(totals, 'dismissed_findings') ?? 0);
+  return count === 0
+    ? undefined
+    : `Dismissed: ${formatCountOf(count, 'finding')}; \`recount findings --dismissed only\` lists ${count === 1 ? 'it' : 'them'}.`;
+}
+
+const NAMES = [
+  'agent',
+  'repository',
+  'project',
+  'git_branch',
+  'machine',
+  'person',
+  'team',
+  'cost_centre',
+  'kind_of_work',
+  'model',
+] as const;
+const MAX_MEANT_NAMES = 8;
+
+/** Which names a filter means, if they are several. */
+function toMeaningLines(filters: ReportAnswer['filters']): string[] {
+  return NAMES.flatMap((field) => {
+    const names = filters[field] ?? [];
+    if (names.length < 2) return [];
+    const more = names.length > MAX_MEANT_NAMES ? ` and ${formatCount(names.length - MAX_MEANT_NAMES)} more` : '';
+    const option = field === 'git_branch' ? 'branch' : field.replaceAll('_', '-');
+    return [`--${option}: ${names.slice(0, MAX_MEANT_NAMES).map(toSingleLine).join(', ')}${more}.`];
+  });
 }
 
 /** Why the sessions' total cost differs from the usage report. */

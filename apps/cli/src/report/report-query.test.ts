@@ -5,12 +5,18 @@ const place = { workingDirectory: '/home/ada/app', nowMs: Date.parse('2026-03-29
 
 describe('toFilterQuery', () => {
   it('passes filters on unchanged', () => {
-    const options = { from: '2026-03-01', to: '2026-03-02T12:00Z', tz: 'Europe/Berlin', branch: 'main', session: 's' };
+    const options = {
+      from: '2026-03-01',
+      to: '2026-03-02T12:00Z',
+      tz: 'Europe/Berlin',
+      branch: ['main', 'fix'],
+      session: 's',
+    };
     expect(toFilterQuery({ ...options, subagents: true }, place)).toMatchObject({
       from: '2026-03-01',
       to: '2026-03-02T12:00Z',
       time_zone: 'Europe/Berlin',
-      git_branch: 'main',
+      git_branch: ['main', 'fix'],
       session_id: 's',
       subagents: undefined,
     });
@@ -39,11 +45,11 @@ describe('toFilterQuery', () => {
   });
 
   it('resolves a relative project against the user’s directory', () => {
-    const project = (text: string) => toFilterQuery({ project: text, subagents: true }, place).project;
-    expect(project('.')).toBe('/home/ada/app');
-    expect(project('../lib')).toBe('/home/ada/lib');
-    expect(project('/srv/app')).toBe('/srv/app');
-    expect(project('C:\\app')).toBe('C:\\app');
+    const project = (text: string) => toFilterQuery({ project: [text, 'b'], subagents: true }, place).project;
+    expect(project('.')).toEqual(['/home/ada/app', 'b']);
+    expect(project('../lib')).toEqual(['/home/ada/lib', 'b']);
+    expect(project('/srv/app')).toEqual(['/srv/app', 'b']);
+    expect(project('C:\\app')).toEqual(['C:\\app', 'b']);
   });
 
   it('accepts sub-agents excluded, included or alone, but not excluded and alone', () => {

@@ -14,7 +14,11 @@ export interface StyledLine {
 const MIN_TEXT_WIDTH = 12;
 /** Width of `claude-sonnet-4-5-20250929`. Names of models differ at the end. */
 const MODEL_WIDTH = 26;
-const GROUP_HEADERS: Readonly<Record<string, string>> = { git_branch: 'BRANCH', agent_version: 'VERSION' };
+const GROUP_HEADERS: Readonly<Record<string, string>> = {
+  git_branch: 'BRANCH',
+  agent_version: 'VERSION',
+  kind_of_work: 'KIND OF WORK',
+};
 const TIMES = new Set(['hour', 'day', 'week', 'month']);
 const SUB_ROW_INDENT = '└ ';
 

@@ -40,7 +40,7 @@ function formatMostExpensive(
   const layout = toLayout(currency_label, filters.time_zone, largest);
   const rows = most_expensive.map((session) => [
     formatCell(session.first_timestamp, 'time', layout),
-    formatCell(`${session.is_subagent ? '(sub-agent) ' : ''}${session.title ?? session.session_id}`, 'text', layout),
+    formatCell(`${session.is_subagent ? '(sub-agent) ' : ''}${session.title}`, 'text', layout),
     formatCell(session.prompts, 'count', layout),
     formatCell(session.active_ms, 'duration', layout),
     formatCell(session.total_tokens, 'count', layout),
@@ -49,7 +49,7 @@ function formatMostExpensive(
     session.session_id,
   ]);
   const columns = [
-    { header: 'BEGAN' },
+    { header: 'STARTED' },
     { header: 'MOST EXPENSIVE', minWidth: 20 },
     { header: 'PROMPTS', align: 'right', isOptional: true, rank: 1 },
     { header: 'ACTIVE', align: 'right', isOptional: true, rank: 3 },

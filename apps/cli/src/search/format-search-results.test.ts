@@ -25,6 +25,19 @@ const result: SearchResult = {
 };
 const toList = (fields: Partial<SearchResultList> = {}): SearchResultList => ({
   results: [result],
+  filters: {
+    agent: null,
+    repository: null,
+    project: null,
+    git_branch: null,
+    machine: null,
+    person: null,
+    team: null,
+    cost_centre: null,
+    kind_of_work: null,
+    model: null,
+    unmatched: [],
+  },
   match_count: 1,
   is_match_count_capped: false,
   waiting_sessions: 0,
@@ -61,9 +74,9 @@ describe('formatSearchResults', () => {
   });
 
   it('leaves out what is unknown', () => {
-    const bare = { ...result, timestamp: null, project: null, title: null, is_subagent: false, copy_count: 1 };
+    const bare = { ...result, timestamp: null, project: null, title: 'session-1', is_subagent: false, copy_count: 1 };
     expect(formatSearchResults(toList({ results: [bare] }), plain).slice(0, 3)).toEqual([
-      'tool_result',
+      'tool_result  session-1',
       '  …one cent [31mtoo much money',
       '  recount show session-1 --line 7',
     ]);

@@ -31,9 +31,7 @@ function formatResult(result: SearchResult, { timeZone, isColored, maxWidth }: S
     formatTimestamp(result.timestamp, timeZone),
     result.is_subagent ? `${result.kind} (sub-agent)` : result.kind,
     toSingleLine(basename(result.project ?? '')),
-    toSingleLine(result.title ?? '')
-      .slice(0, MAX_TITLE_LENGTH)
-      .toWellFormed(),
+    toSingleLine(result.title).slice(0, MAX_TITLE_LENGTH).toWellFormed(),
   ];
   const snippet = result.snippet.map(({ text, is_match: isMatch }) => {
     const shown = toShownText(text);

@@ -21,7 +21,7 @@ function toSession(session_id: string, fields: Partial<SessionFigures> = {}): Se
     cost_estimate_usd: 1.5,
     unpriced_count: 0,
     initial_prompt: `prompt of ${session_id}`,
-    title: null,
+    title: `title of ${session_id}`,
     project: '/home/ada/code/app',
     first_timestamp: null,
     last_timestamp: '2026-03-02T10:00:00.000Z',
@@ -51,7 +51,7 @@ describe('formatSessions', () => {
       'a',
       '2026-03-02 10:00Z',
       'app',
-      'prompt of a',
+      'title of a',
       '1,200',
       '306,010',
       '0',
@@ -69,10 +69,10 @@ describe('formatSessions', () => {
     expect(lines.at(-1)).toContain('+ API responses without a price');
   });
 
-  it('prefers titles, cuts long prompts, and shows the id if there is nothing else', () => {
+  it('shows titles, and cuts long ones', () => {
     const titled = toSession('a', { title: 'A title' });
-    const long = toSession('b', { initial_prompt: 'word '.repeat(100) });
-    const silent = toSession('c', { initial_prompt: null, project: null, last_timestamp: null });
+    const long = toSession('b', { title: 'word '.repeat(24) });
+    const silent = toSession('c', { title: 'c', project: null, last_timestamp: null });
     const text = formatSessions({ sessions: [titled, long, silent], hasMore: true }, layout).join('\n');
     expect(text).toContain('  A title  ');
     expect(text).toMatch(/word …/);
@@ -81,7 +81,7 @@ describe('formatSessions', () => {
   });
 
   it('fits a narrow terminal', () => {
-    const sessions = [toSession('a', { initial_prompt: 'word '.repeat(100) })];
+    const sessions = [toSession('a', { title: 'word '.repeat(24) })];
     const lines = formatSessions({ sessions, hasMore: false }, { timeZone: false, maxWidth: 80 });
     for (const line of lines.slice(0, 2)) expect(line.length).toBeLessThanOrEqual(80);
     expect(lines[1]).toContain('$1.50');
@@ -120,8 +120,8 @@ describe('arrangeSessions', () => {
       '- p2:z',
     ]);
     const text = formatSessions({ sessions, hasMore: false }, layout).join('\n');
-    expect(text).toContain('└ prompt of p2:x');
-    expect(text).toContain('(sub-agent) prompt of orphan:x');
+    expect(text).toContain('└ title of p2:x');
+    expect(text).toContain('(sub-agent) title of orphan:x');
   });
 
   it('loses none that name themselves or each other as parents', () => {

@@ -52,7 +52,7 @@ export const SESSION_COLUMNS: Readonly<Record<string, SessionColumn>> = {
   id: { header: 'ID', toCell: ({ shortId }) => shortId },
   'full-id': { header: 'ID', toCell: ({ session }) => toSingleLine(session.session_id) },
   last: { header: 'LAST ACTIVITY', toCell: ({ session }, zone) => formatTimestamp(session.last_timestamp, zone) },
-  began: { header: 'BEGAN', toCell: ({ session }, zone) => formatTimestamp(session.first_timestamp, zone) },
+  began: { header: 'STARTED', toCell: ({ session }, zone) => formatTimestamp(session.first_timestamp, zone) },
   project: text('PROJECT', ({ project }) => basename(project ?? '') || project),
   path: { ...text('PROJECT', ({ project }) => project), keeps: 'end' },
   branch: text('BRANCH', ({ git_branch }) => git_branch),
@@ -63,6 +63,8 @@ export const SESSION_COLUMNS: Readonly<Record<string, SessionColumn>> = {
   model: text('MODEL', ({ models }) => models.join(', ')),
   machine: text('MACHINE', ({ machine }) => machine),
   person: text('PERSON', ({ person }) => person),
+  tags: text('TAGS', ({ tags }) => tags?.join(', ')),
+  note: text('NOTE', ({ note }) => note),
   messages: count('MESSAGES', ({ total_messages }) => total_messages, 1),
   tokens: count('TOKENS', toTokens, 2),
   in: count('IN', ({ tokens_in }) => tokens_in),
@@ -141,9 +143,9 @@ function toCost({ session, costDecimals }: Row): string {
 }
 
 function toTitle({ session, isBelowParent }: Row): string {
-  const text = toSingleLine(session.title ?? session.initial_prompt ?? session.session_id);
+  const text = toSingleLine(session.title);
   const title = text.length > MAX_TITLE_LENGTH ? `${text.slice(0, MAX_TITLE_LENGTH).toWellFormed()}…` : text;
-  if (!session.is_subagent) return title;
+  if (!session.is_subagent) return session.is_starred ? `★ ${title}` : title;
   return isBelowParent ? `└ ${title}` : `(sub-agent) ${title}`;
 }
 

@@ -114,6 +114,12 @@ const show = (changes = {}): string =>
     .join('\n');
 
 describe('formatConversation', () => {
+  it('leaves out the line of the place where a session has none', () => {
+    const nowhere = { ...loaded, session: { ...loaded.session, project: null, git_branch: null } };
+    const [, names, time] = formatConversation(nowhere as LoadedSession, options).map(({ text }) => text);
+    expect([names, time]).toEqual(['aaaa  claude-code  claude-opus-5', '2026-03-02 10:00Z to 11:00Z (1 h 0 min)']);
+  });
+
   it('shows prompts, answers, calls with results, diffs, and sub-agents where they were started', () => {
     expect(show()).toMatchInlineSnapshot(`
       "Fix[31m it

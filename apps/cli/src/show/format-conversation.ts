@@ -1,5 +1,5 @@
 import type { ContentBlock, Session } from '@recount/contract';
-import { type Step, type ToolStep, type Turn, toConversation } from '@recount/contract/conversation';
+import { type Step, type ToolStep, type Turn, toAsker, toConversation } from '@recount/contract/conversation';
 import { formatCell, toCostDecimals } from '../report/format-cell.ts';
 import { toTokens } from '../sessions/session-table.ts';
 import { formatCount, formatCountOf, formatDuration, formatTimestamp } from '../terminal/format-values.ts';
@@ -22,7 +22,6 @@ export function formatConversation(loaded: LoadedSession, options: ShowOptions):
 function formatHeading(session: Session, { timeZone, width }: ShowOptions): ShownLine[] {
   const {
     title,
-    initial_prompt: prompt,
     project,
     git_branch: branch,
     repository,
@@ -30,7 +29,7 @@ function formatHeading(session: Session, { timeZone, width }: ShowOptions): Show
     first_timestamp: first,
     last_timestamp: last,
   } = session;
-  const place = [project ?? 'no project', branch === null ? '' : `(${branch})`].filter(Boolean).join(' ');
+  const place = [project, branch === null ? '' : `(${branch})`].filter(Boolean).join(' ');
   const source = [repository, commit?.slice(0, 8)].filter(Boolean).join(' at ');
   const end =
     last === null
@@ -52,7 +51,7 @@ function formatHeading(session: Session, { timeZone, width }: ShowOptions): Show
     ...(errors > 0 ? [formatCountOf(errors, 'error')] : []),
   ];
   return [
-    { text: cutToWidth(toSingleLine(title ?? prompt ?? session.session_id), MAX_TEXT_WIDTH), style: 'bold' },
+    { text: cutToWidth(toSingleLine(title), MAX_TEXT_WIDTH), style: 'bold' },
     {
       text: `${toSingleLine(session.session_id)}  ${session.agent}  ${session.models.map(toSingleLine).join(', ')}`,
       style: 'dim',
@@ -81,7 +80,7 @@ function formatTurns(loaded: LoadedSession, options: ShowOptions): ShownLine[] {
   const lines: ShownLine[] = [];
   if (first > 0) lines.push({ text: `… ${formatCountOf(first, 'earlier turn')}`, style: 'dim' }, { text: '' });
   for (const turn of turns.slice(first, last)) {
-    lines.push(...formatTurn(turn, options));
+    lines.push(...formatTurn(turn, options, loaded.session.is_subagent));
     for (const child of children.get(turn) ?? []) lines.push(...formatSubagent(child, options));
   }
   const rest = turns.length - last;
@@ -146,11 +145,12 @@ function formatSubagent(loaded: LoadedSession, options: ShowOptions): ShownLine[
   ];
 }
 
-const NAMES: Record<Turn['kind'], string> = { prompt: 'You', answer: 'Agent', context: 'Context', system: 'System' };
+const NAMES = { answer: 'Agent', context: 'Context', system: 'System' };
 
-function formatTurn({ kind, message, steps }: Turn, options: ShowOptions): ShownLine[] {
+function formatTurn({ kind, message, steps }: Turn, options: ShowOptions, isSubagent: boolean): ShownLine[] {
   const { model, timestamp, cost_usd: cost, line_number: line, tokens_out: output } = message;
-  const name = kind === 'answer' ? toSingleLine(model ?? NAMES.answer) : NAMES[kind];
+  const other = kind === 'prompt' ? toAsker(message, isSubagent) : NAMES[kind];
+  const name = kind === 'answer' ? toSingleLine(model ?? NAMES.answer) : other;
   const time = formatTimestamp(timestamp, options.timeZone).slice(11);
   const figures = [cost === null ? '' : formatMoney(cost), output === null ? '' : `${formatCount(output)} out`];
   const heading = [name, time, ...figures, `line ${line}`].filter(Boolean).join('  ');

@@ -25,7 +25,7 @@ it('names the tiers and speeds that have no price, and not only the model', () =
     toTerms('gpt-7', null, null),
     toTerms('gpt-8', null, null),
   ];
-  const costs = { parts: [], dearest: [], unpriced, unfinalised_estimate_usd: 0, other_cost_usd: 0 };
+  const costs = { parts: [], most_expensive: [], unpriced, unfinalised_estimate_usd: 0, other_cost_usd: 0 };
   const reasons = { session, costs, reconciliation: undefined } as unknown as CostReasons;
   const text = formatCosts(reasons, { timeZone: 'UTC', maxWidth: 200 })
     .map((line) => line.text)
@@ -36,7 +36,7 @@ it('names the tiers and speeds that have no price, and not only the model', () =
 });
 
 it('names whose session it is and everyone who has extended it', () => {
-  const costs = { parts: [], dearest: [], unpriced: [], unfinalised_estimate_usd: 0, other_cost_usd: 0 };
+  const costs = { parts: [], most_expensive: [], unpriced: [], unfinalised_estimate_usd: 0, other_cost_usd: 0 };
   const toText = (extended_by: object[]): string =>
     formatCosts({ session: { ...session, extended_by }, costs, reconciliation: undefined } as unknown as CostReasons, {
       ...{ timeZone: 'UTC', maxWidth: 200 },

@@ -1,4 +1,5 @@
 import type { ReconciliationReport, SessionCosts, SessionDetail } from '@recount/contract';
+import { TOKEN_CLASS_NAMES, toPartName, toRate, toShare } from '@recount/contract/cost-words';
 import { toUnpricedName } from '@recount/contract/price-words';
 import { formatCell, toCostDecimals } from '../report/format-cell.ts';
 import type { StyledLine } from '../report/report-table.ts';
@@ -14,7 +15,6 @@ export interface CostReasons {
   reconciliation: ReconciliationReport['rows'][number] | undefined;
 }
 
-const CLASSES = { input: 'input', output: 'output', cache_read: 'cache read', cache_write: 'cache write' } as const;
 /** Further parts, which are smaller, are summed up. */
 const MAX_PARTS = 12;
 const MAX_TITLE_WIDTH = 100;
@@ -26,10 +26,7 @@ const MAX_TITLE_WIDTH = 100;
 export function formatCosts(reasons: CostReasons, layout: { timeZone: string; maxWidth: number }): StyledLine[] {
   const { session } = reasons;
   const money = toMoney(session.cost_estimate_usd ?? 0);
-  const title = cutToWidth(
-    toSingleLine(session.title ?? session.initial_prompt ?? session.session_id),
-    Math.min(layout.maxWidth, MAX_TITLE_WIDTH),
-  );
+  const title = cutToWidth(toSingleLine(session.title), Math.min(layout.maxWidth, MAX_TITLE_WIDTH));
   return [
     { text: title, style: 'bold' },
     { text: toSingleLine(session.session_id), style: 'dim' },
@@ -59,7 +56,7 @@ function toParts({ session, costs }: CostReasons, money: Money): string {
   const [first] = costs.parts;
   const total = session.cost_estimate_usd;
   if (first === undefined || total === null || total === 0) return '.';
-  return `; ${money(first.cost_usd)} of it is ${CLASSES[first.token_class]}${toTier(first, costs)}.`;
+  return `; ${money(first.cost_usd)} of it is ${TOKEN_CLASS_NAMES[first.token_class]}${toTier(first, costs)}.`;
 }
 
 /** The context level is mentioned if it changes the rate. */
@@ -69,17 +66,16 @@ function toTier(part: SessionCosts['parts'][number], { parts }: SessionCosts): s
     ({ model, token_class, is_long_context }) =>
       model === part.model && token_class === part.token_class && !is_long_context,
   );
-  const isDearer = (part.highest_rate_usd ?? 0) > (usual?.highest_rate_usd ?? 0) * 1.01;
-  return usual === undefined || isDearer ? ', in requests of more than 200k tokens' : '';
+  const isHigher = (part.highest_rate_usd ?? 0) > (usual?.highest_rate_usd ?? 0) * 1.01;
+  return usual === undefined || isHigher ? ', in requests of more than 200k tokens' : '';
 }
 
 function formatParts({ costs, session }: CostReasons, maxWidth: number, money: Money): StyledLine[] {
-  const total = session.cost_estimate_usd ?? 0;
-  const share = (cost: number): string => (total > 0 ? `${((100 * cost) / total).toFixed(0)} %` : '–');
+  const share = (cost: number): string => toShare(cost, session.cost_estimate_usd);
   const rows = costs.parts
     .slice(0, MAX_PARTS)
     .map((part) => [
-      `${CLASSES[part.token_class]}${part.is_long_context ? ' >200k' : ''}`,
+      toPartName(part),
       toSingleLine(part.model ?? 'no model'),
       formatCount(part.tokens),
       toRate(part),
@@ -100,20 +96,13 @@ function formatParts({ costs, session }: CostReasons, maxWidth: number, money: M
   return formatTable(columns, rows, maxWidth).map((text, index) => ({ text, ...(index === 0 && { style: 'bold' }) }));
 }
 
-function toRate({ lowest_rate_usd: lowest, highest_rate_usd: highest }: SessionCosts['parts'][number]): string {
-  if (lowest === null || highest === null) return '–';
-  const format = (rate: number): string => String(Number(rate.toPrecision(3)));
-  // Costs are exact to 1e-10 dollars, so rates of few tokens are less precise.
-  return highest - lowest <= highest * 0.02 ? format(highest) : `${format(lowest)} to ${format(highest)}`;
-}
-
 function formatMostExpensive(
   { costs, session }: CostReasons,
   { timeZone, maxWidth }: { timeZone: string; maxWidth: number },
   money: Money,
 ): StyledLine[] {
-  if (costs.dearest.length === 0) return [];
-  const rows = costs.dearest.map((response) => [
+  if (costs.most_expensive.length === 0) return [];
+  const rows = costs.most_expensive.map((response) => [
     String(response.line_number),
     formatTimestamp(response.timestamp, timeZone),
     formatCount(response.cache_read + response.tokens_in),
@@ -138,7 +127,7 @@ function formatMostExpensive(
   return [
     ...lines,
     {
-      text: `recount show ${toShellWord(session.session_id)} --line ${costs.dearest[0]?.line_number}`,
+      text: `recount show ${toShellWord(session.session_id)} --line ${costs.most_expensive[0]?.line_number}`,
       style: 'dim',
     },
     { text: '' },

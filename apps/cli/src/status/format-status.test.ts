@@ -11,6 +11,7 @@ const FAILURE = {
 const STATUS = {
   running: { pid: null, url: 'https://recount.example.com', is_ready: true },
   data_directory: null,
+  raw_store_fault: null,
   transcripts: { queued: 1200, processing: 3, ingested: 45_000, superseded: 12, failed: 7 },
   live: { running_streams: 1 },
   search: { waiting_sessions: 1, failing_sessions: 0 },
@@ -51,6 +52,13 @@ it('shows what is running, waiting, on disk, and what failed last', () => {
     '            `recount issues` lists all.',
   ]);
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+});
+
+it('names a raw store that cannot be written, with what to do', () => {
+  const fault =
+    'cannot be written, so uploads are refused: denied: EROFS at /srv/raw. Give it the right to write there.';
+  const lines = formatStatus({ ...STATUS, raw_store_fault: fault }, { timeZone: 'UTC', maxWidth: 200, nowMs: NOW });
+  expect(lines[1]).toBe(`Raw store   ${fault}`);
 });
 
 it('leaves out what is unknown', () => {

@@ -25,6 +25,7 @@ export function formatStatus(
   return [
     ...toSection('Running', [toRunningText(status)]),
     ...(directory === null ? [] : toSection('Data', [directory])),
+    ...(status.raw_store_fault === null ? [] : toSection('Raw store', [toSingleLine(status.raw_store_fault)])),
     ...toSection('Queue', [`${formatCount(queued)} waiting, ${formatCount(processing)} under way`]),
     ...toSection('Transcripts', [
       `${formatCount(ingested)} ingested, ${formatCount(superseded)} part of longer ones, ${formatCount(failed)} failed`,

@@ -4,6 +4,8 @@ import type { WorkspacePrices } from '@recount/contract';
 export interface Status {
   running: { pid: number | null; url: string | null; is_ready: boolean } | null;
   data_directory: string | null;
+  /** Why the raw store cannot be written, with what to do; null if it can be, or if its place is unknown. */
+  raw_store_fault: string | null;
   transcripts: Record<string, number>;
   live: { running_streams: number };
   search: { waiting_sessions: number; failing_sessions: number };

@@ -67,12 +67,11 @@ export function createCliContext(process: NodeJS.Process): CliContext {
 }
 
 /**
- * Package managers run scripts in the project's folder and put the caller's folder into INIT_CWD. `npm start` calls a
- * second package manager, which sees only the first one's folder: RECOUNT_INIT_CWD preserves the original.
+ * The folder of the caller. Package managers run scripts in the project's folder, and put the caller's into INIT_CWD.
  */
 export function toWorkingDirectory(environment: Environment, currentDirectory: string): string {
   const isScript = environment.npm_lifecycle_event !== undefined && currentDirectory === PROJECT_DIRECTORY;
-  return (isScript && (environment.RECOUNT_INIT_CWD || environment.INIT_CWD)) || currentDirectory;
+  return (isScript && environment.INIT_CWD) || currentDirectory;
 }
 
 /** Writes a line for people. */
@@ -83,6 +82,11 @@ export function note(context: Pick<CliContext, 'stderr'>, line: string): void {
 /** Writes a line of the result. */
 export function print(context: Pick<CliContext, 'stdout'>, line: string): void {
   context.stdout.write(`${line}\n`);
+}
+
+/** Writes the result as indented JSON. */
+export function printJson(context: Pick<CliContext, 'stdout'>, value: unknown): void {
+  print(context, JSON.stringify(value, null, 2));
 }
 
 /** Writes a line of the result that contains escape sequences for colours and weights. */

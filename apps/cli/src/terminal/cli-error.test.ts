@@ -19,3 +19,10 @@ it.each([
 ])('%s does not', async (_what, error, exitCode) => {
   expect(await toExit(error, {})).toMatchObject({ exitCode, message: expect.stringContaining('why') });
 });
+
+it.each([
+  'connection to the remote node recount@10.0.0.2:5432 failed with the following error: Connection refused',
+  'failure on connection marked as essential: 10.0.0.2:5432',
+])('names the node of a cluster that is down: %s', async (message) => {
+  expect((await toExit(new Error('query', { cause: new Error(message) }), {})).message).toContain('10.0.0.2:5432 ');
+});

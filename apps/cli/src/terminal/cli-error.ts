@@ -63,7 +63,9 @@ async function toMessage(error: unknown): Promise<string> {
     }
     if (LOGIN_ERROR_CLASSES.has(code.slice(0, 2)) && code.length === 5) return `Postgres: ${cause.message}`;
   }
-  const { toFailureReason } = await import('@recount/ingest');
+  const [{ toFailureReason }, { findLostNode }] = await Promise.all([import('@recount/ingest'), import('@recount/db')]);
+  const node = findLostNode(error);
+  if (node !== undefined) return `The node ${node} of the database's cluster does not answer. Start it, and try again.`;
   return `${toFailureReason(error)}\nSet RECOUNT_DEBUG=1 for the stack trace.`;
 }
 

@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline/promises';
+import { ask } from './ask.ts';
 import type { CliContext } from './cli-context.ts';
 import { UsageError } from './cli-error.ts';
 
@@ -9,11 +9,5 @@ import { UsageError } from './cli-error.ts';
 export async function confirm(context: CliContext, question: string, isAgreed: boolean): Promise<boolean> {
   if (isAgreed) return true;
   if (context.stdin.isTTY !== true) throw new UsageError('There is no terminal for the prompt. Pass --yes to confirm.');
-  const lines = createInterface({ input: context.stdin, output: context.stderr });
-  try {
-    const answer = await lines.question(`${question} [y/N] `, { signal: context.listenForInterruption() });
-    return /^y(es)?$/i.test(answer.trim());
-  } finally {
-    lines.close();
-  }
+  return /^y(es)?$/i.test((await ask(context, `${question} [y/N] `)) ?? '');
 }

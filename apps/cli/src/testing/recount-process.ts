@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 export const PROGRAM = fileURLToPath(new URL('../../bin/recount.mjs', import.meta.url));
-const OUTPUT_TIMEOUT_MS = 120_000;
+const OUTPUT_TIMEOUT_MS = 600_000;
 
 /** Who runs recount; the tests' own user if both are left out. */
 export interface Account {

@@ -1,11 +1,11 @@
-import { resolve } from 'node:path';
 import { createLocalClock, type LocalClock } from '@recount/core';
 import { type LocalLedger, type ScannedFile, scanHistory, settleLedger, type UsageFilter } from '@recount/usage';
 import { readPriceFile } from '../prices/price-file.ts';
-import { toTimeZone } from '../report/report-query.ts';
+import { toProject } from '../report/report-query.ts';
 import { toTimeRange } from '../report/time-range.ts';
 import type { CliContext } from '../terminal/cli-context.ts';
 import { UsageError } from '../terminal/cli-error.ts';
+import { toTimeZone } from '../terminal/time-zone.ts';
 import { toUsageCache } from './cache-directory.ts';
 import { findHistory } from './find-history.ts';
 import type { Listing } from './found.ts';
@@ -38,7 +38,6 @@ export function toScope(
   const tz = options.timeZone ?? options.tz;
   const timeZone = toTimeZone({ ...options, ...(tz !== undefined && { tz }) });
   const clock = createLocalClock(timeZone);
-  const isRelative = project !== undefined && /^\.{1,2}(\/|$)/.test(project);
   const { from, to } = options;
   const range = toTimeRange(
     { from: toDashed(from ?? options.since), to: toDashed(to), in: options.in },
@@ -52,7 +51,7 @@ export function toScope(
     agent,
     model,
     session,
-    project: isRelative ? resolve(workingDirectory, project) : project,
+    project: project?.map((each) => toProject(each, workingDirectory)),
   };
   return { clock, filter };
 }

@@ -104,7 +104,7 @@ it('does not rely on a time that the next change may have as well', async () => 
 
 it('remembers no report that depends on the time of the call, or on another file', async () => {
   const { show, repeat } = await createHome();
-  for (const options of [{ from: '7d' }, { until: '2026-03-03' }, { in: ['2026-03'] }, { project: '.' }]) {
+  for (const options of [{ from: '7d' }, { until: '2026-03-03' }, { in: ['2026-03'] }, { project: ['.'] }]) {
     await show({ ...OPTIONS, ...options }).catch(() => undefined);
     expect([options, repeat()]).toEqual([options, undefined]);
   }

@@ -11,10 +11,10 @@ const SYSTEM_ERROR = /^(?:E[A-Z0-9_]+|\w*Error)$/;
 
 /** True if the same arguments ask for the same until the history changes. */
 export function isRepeatable({ environment }: CliContext, paths: readonly string[], options: UsageOptions): boolean {
-  const { in: within, from, to, since, until, prices, project = '', cache } = options;
+  const { in: within, from, to, since, until, prices, project = [], cache } = options;
   const isTimed = [within, from, to, since, until].some((time) => time !== undefined);
   const isPriced = (prices ?? environment.RECOUNT_PRICE_FILE?.trim() ?? '') !== '';
-  return paths.length === 0 && cache && !isTimed && !isPriced && !project.startsWith('.');
+  return paths.length === 0 && cache && !isTimed && !isPriced && !project.some((each) => each.startsWith('.'));
 }
 
 /** A context whose output is also added to `written`. */

@@ -15,21 +15,28 @@ const ledger = {
 
 describe('resolveFilter', () => {
   it('accepts the names that tables print', () => {
-    expect(resolveFilter(ledger, { project: 'billing', model: 'opus', session: '5dd9', agent: 'claude' })).toEqual({
-      project: '/home/maya/code/billing-service',
-      model: 'claude-opus-5',
+    expect(
+      resolveFilter(ledger, { project: ['billing'], model: ['opus'], session: '5dd9', agent: ['claude'] }),
+    ).toEqual({
+      project: ['/home/maya/code/billing-service'],
+      model: ['claude-opus-5'],
       session: '5dd9f6f5-700b',
-      agent: 'claude-code',
+      agent: ['claude-code'],
     });
-    expect(resolveFilter(ledger, { agent: 'codex' }).agent).toBe('codex');
+    expect(resolveFilter(ledger, { agent: ['codex'] }).agent).toEqual(['codex']);
     expect(resolveFilter(ledger, { fromMs: 1 })).toEqual({ fromMs: 1 });
   });
 
+  it('means all that a partial name matches, and any of several names', () => {
+    const projects = ['/home/maya/code/billing-service', '/home/maya/code/harbor'];
+    expect(resolveFilter(ledger, { project: ['code'] }).project).toEqual(projects);
+    expect(resolveFilter(ledger, { project: ['harbor', 'billing'] }).project).toEqual(projects.toReversed());
+  });
+
   it.each([
-    [{ project: 'biling' }, 'There is no project biling; did you mean /home/maya/code/billing-service?'],
-    [{ model: 'gpt' }, 'There is no model gpt; there are claude-opus-5, claude-sonnet-5.'],
-    [{ session: 'ffff' }, 'There is no session ffff'],
-    [{ project: 'code' }, 'code matches several projects'],
+    [{ project: ['biling'] }, 'No project matches "biling"; did you mean /home/maya/code/billing-service?'],
+    [{ model: ['opus', 'gpt'] }, 'No model matches "gpt"; there are claude-opus-5, claude-sonnet-5.'],
+    [{ session: 'ffff' }, 'No session matches "ffff"'],
   ])('refuses %j', (filter, message) => {
     expect(() => resolveFilter(ledger, filter)).toThrow(message);
   });

@@ -7,8 +7,9 @@ import { UsageError } from '../terminal/cli-error.ts';
 const MAX_OFFERED = 5;
 
 /**
- * The filter with full names. As everywhere, any unique part of a project's path, of a model's or an agent's name, or
- * prefix of a session's id will do. Throws UsageError, with the nearest names, if nothing matches.
+ * The filter with full names. As everywhere, any part of a project's path, of a model's or an agent's name means all
+ * that have it; the beginning of a session's id must be unique. Throws UsageError, with the nearest names, if nothing
+ * matches.
  */
 export function resolveFilter(
   { rows, shared }: Pick<LocalLedger, 'rows' | 'shared'>,
@@ -16,24 +17,23 @@ export function resolveFilter(
 ): UsageFilter {
   const resolve = (
     what: string,
-    wanted: string | undefined,
+    wanted: readonly string[] | undefined,
     nameOf: (copy: SharedCopy) => string | null,
     others: readonly string[] = [],
-  ): string | undefined => {
+  ): string[] | undefined => {
     if (wanted === undefined) return undefined;
     const names = [...new Set([...[...rows, ...shared].map(nameOf), ...others])].filter((name) => name !== null);
-    const match = matchName(wanted, names);
-    if (match.kind === 'one') return match.name;
-    if (match.kind === 'several') {
-      throw new UsageError(`${wanted} matches several ${what}s: ${match.names.join(', ')}. Use more of the name.`);
-    }
-    const { nearest } = match;
-    const offered = names.slice(0, MAX_OFFERED).join(', ');
-    const rest = names.length === 0 ? ' here' : `; there are ${offered}${names.length > MAX_OFFERED ? ', …' : ''}`;
-    throw new UsageError(
-      `There is no ${what} ${wanted}${nearest.length > 0 ? `; did you mean ${nearest.join(' or ')}?` : `${rest}.`}`,
-    );
+    return [...new Set(wanted.flatMap((each) => findNames(what, each, names)))];
   };
+  const sessions = resolve(
+    'session',
+    filter.session === undefined ? undefined : [filter.session],
+    (row) => row.sessionId,
+  );
+  if (sessions !== undefined && sessions.length > 1) {
+    const offered = sessions.slice(0, MAX_OFFERED).join(', ');
+    throw new UsageError(`${filter.session} matches several sessions: ${offered}. Use more of the name.`);
+  }
   return {
     ...filter,
     agent: resolve(
@@ -44,8 +44,19 @@ export function resolveFilter(
     ),
     project: resolve('project', filter.project, ({ project }) => project),
     model: resolve('model', filter.model, ({ model }) => model),
-    session: resolve('session', filter.session, ({ sessionId }) => sessionId),
+    session: sessions?.[0],
   };
+}
+
+function findNames(what: string, wanted: string, names: readonly string[]): string[] {
+  const match = matchName(wanted, names);
+  if (match.names.length > 0) return match.names;
+  const { nearest } = match;
+  const offered = names.slice(0, MAX_OFFERED).join(', ');
+  const rest = names.length === 0 ? ' here' : `; there are ${offered}${names.length > MAX_OFFERED ? ', …' : ''}`;
+  throw new UsageError(
+    `No ${what} matches "${wanted}"${nearest.length > 0 ? `; did you mean ${nearest.join(' or ')}?` : `${rest}.`}`,
+  );
 }
 
 /** If the requested time has no usage, says when there is some; undefined if no time was requested. */

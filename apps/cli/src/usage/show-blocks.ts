@@ -3,7 +3,7 @@ import { toUsageFigures } from '@recount/core';
 import { addUp, listBlocks, type UsageBlock } from '@recount/usage';
 import { REPORT_KINDS } from '../report/report-kinds.ts';
 import { formatReportTable } from '../report/report-table.ts';
-import { type CliContext, print, printStyled } from '../terminal/cli-context.ts';
+import { type CliContext, printJson, printStyled } from '../terminal/cli-context.ts';
 import { toTerminalText } from '../terminal/guard-terminal.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { readLedger, toScope } from './read-ledger.ts';
@@ -26,7 +26,7 @@ export async function showBlocks(context: CliContext, paths: readonly string[], 
     .filter(({ block }) => isShown(block))
     .slice(-(options.limit ?? Number.MAX_SAFE_INTEGER));
   const rows = blocks.map(({ block }) => ({ ...block, ...toProjection(block, nowMs) }));
-  if (options.json) return print(context, JSON.stringify({ time_zone: clock.timeZone, rows }, null, 2));
+  if (options.json) return printJson(context, { time_zone: clock.timeZone, rows });
   if (options.csv) {
     const { toReportCsv } = await import('../report/report-csv.ts');
     context.stdout.write(toReportCsv(rows));

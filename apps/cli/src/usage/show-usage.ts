@@ -5,7 +5,7 @@ import { describeNotice, type Notice } from '../report/describe-notice.ts';
 import type { ReportAnswer } from '../report/report-answer.ts';
 import { REPORT_KINDS, type ReportKind } from '../report/report-kinds.ts';
 import { formatReportTable } from '../report/report-table.ts';
-import { type CliContext, print, printStyled } from '../terminal/cli-context.ts';
+import { type CliContext, print, printJson, printStyled } from '../terminal/cli-context.ts';
 import { formatBytes, formatCountOf } from '../terminal/format-values.ts';
 import { toTerminalText } from '../terminal/guard-terminal.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
@@ -76,7 +76,7 @@ async function printReport(
   const details = options.breakdown ? answerBy([...groupBy, 'model']) : undefined;
   if (options.json) {
     const notices = toDoubts(ledger.files);
-    return print(context, JSON.stringify({ ...(details ?? answer), notices, not_read: listNotRead(ledger) }, null, 2));
+    return printJson(context, { ...(details ?? answer), notices, not_read: listNotRead(ledger) });
   }
   if (options.csv) {
     const { toReportCsv } = await import('../report/report-csv.ts');
@@ -99,7 +99,7 @@ function showOverview(
     if (answer.rows.length < 2 && key === 'agent') continue;
     const shown = isLatest ? answer.rows.slice(-rows) : answer.rows.slice(0, rows);
     const hidden = answer.rows.length - shown.length;
-    const rest = hidden > 0 ? ` · ${shown.length} of ${answer.rows.length}; --group-by ${key} shows all` : '';
+    const rest = hidden > 0 ? ` · ${shown.length} of ${answer.rows.length}; --by ${key} shows all` : '';
     printStyled(context, styleText('bold', `${title}${rest}`, { stream: context.stdout }));
     showTable(context, toKind(answer), { ...answer, rows: shown });
     print(context, '');
@@ -138,7 +138,10 @@ function toDoubts(files: ReadLedger['files']): Notice[] {
       doubts.set(key, doubt);
     }
   }
-  return [...doubts.values()].sort((one, other) => other.occurrenceCount - one.occurrenceCount);
+  // Threads deliver files in any order.
+  return [...doubts]
+    .sort(([key, one], [otherKey, other]) => other.occurrenceCount - one.occurrenceCount || (key < otherKey ? -1 : 1))
+    .map(([, doubt]) => doubt);
 }
 
 /** Files, and databases with unread parts. */

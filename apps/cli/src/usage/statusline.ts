@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { describeLeastRoom, toPlainText } from '../data-directory/budget-memory.ts';
 import type { CliContext } from '../terminal/cli-context.ts';
 import { toUsageCache } from './cache-directory.ts';
 
@@ -40,7 +41,9 @@ export async function showStatusline(
 ): Promise<void> {
   const directory = toUsageCache({ environment });
   const status = directory === undefined ? undefined : readStatus(directory);
-  stdout.write(`${formatStatus(readAgentStatus(), status, nowMs)}\n`);
+  const budget = await describeLeastRoom(environment, nowMs);
+  const line = formatStatus(readAgentStatus(), status, nowMs);
+  stdout.write(`${budget === undefined ? line : `${line} | 📊 ${budget}`}\n`);
   if (directory === undefined || (status !== undefined && nowMs - status.writtenAtMs < MAX_AGE_MS)) return;
   await refresh(directory, nowMs);
 }
@@ -75,9 +78,6 @@ function formatStatus(agent: AgentStatus, status: RememberedStatus | undefined, 
 }
 
 const toDollars = (usd: number | null): string => (usd === null ? 'unpriced' : `$${usd.toFixed(2)}`);
-
-/** Untrusted names must not control the terminal. */
-const toPlainText = (text: string): string => text.replaceAll(/\p{Cc}|\p{Bidi_Control}/gu, '').slice(0, 60);
 
 function toLocalDay(timeMs: number): string {
   const local = new Date(timeMs);

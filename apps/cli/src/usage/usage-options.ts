@@ -1,9 +1,10 @@
 import type { UsageKey } from '@recount/usage';
 import { type Command, Option } from 'commander';
-import { TIME_ZONE_HELP } from '../report/report-query.ts';
+import { collect, MODEL_HELP, PROJECT_HELP } from '../report/report-query.ts';
 import { RANGE_EXAMPLES } from '../report/time-range.ts';
 import { UsageError } from '../terminal/cli-error.ts';
 import { wholeNumber } from '../terminal/option-values.ts';
+import { TIME_ZONE_HELP, type TimeZoneOptions } from '../terminal/time-zone.ts';
 
 /** Copied from `@recount/usage`, which is loaded on demand. */
 export const GROUP_KEYS = [
@@ -17,7 +18,7 @@ export const GROUP_KEYS = [
   'model',
   'session',
 ] as const satisfies UsageKey[];
-export interface UsageOptions {
+export interface UsageOptions extends TimeZoneOptions {
   in?: string[];
   from?: string;
   to?: string;
@@ -25,11 +26,9 @@ export interface UsageOptions {
   /** ccusage's names for some. */
   since?: string;
   until?: string;
-  tz?: string;
-  utc?: boolean;
-  agent?: string;
-  project?: string;
-  model?: string;
+  agent?: string[];
+  project?: string[];
+  model?: string[];
   session?: string;
   groupBy?: UsageKey[];
   limit?: number;
@@ -56,12 +55,9 @@ export function addUsageOptions(command: Command): Command {
     .option('--tz <zone>', TIME_ZONE_HELP)
     .option('--utc', 'the same as --tz UTC')
     .addOption(new Option('--time-zone <zone>', 'as --tz').hideHelp())
-    .option('--agent <name>', 'agent, such as claude-code')
-    .option(
-      '--project <path>',
-      'working directory, or any part of its path that only one project has; . is the current one',
-    )
-    .option('--model <name>', 'model, or a part of its name')
+    .option('--agent <name>', 'agent, such as claude-code', collect)
+    .option('--project <path>', PROJECT_HELP, collect)
+    .option('--model <name>', MODEL_HELP, collect)
     .option('--session <id>', 'session, or the beginning of its id')
     .option('--prices <file>', 'newer prices as a list of genai-prices or LiteLLM; default RECOUNT_PRICE_FILE')
     .option('--limit <n>', 'rows at most', wholeNumber(1, 1_000_000))
@@ -73,7 +69,6 @@ export function addUsageOptions(command: Command): Command {
 export function toGroupKeys(text: string): UsageKey[] {
   const keys = text.split(',').map((key) => key.trim());
   const unknown = keys.filter((key) => !(GROUP_KEYS as readonly string[]).includes(key));
-  if (unknown.length > 0)
-    throw new UsageError(`--group-by: ${unknown.join(', ')} is none of ${GROUP_KEYS.join(', ')}.`);
+  if (unknown.length > 0) throw new UsageError(`--by: ${unknown.join(', ')} is none of ${GROUP_KEYS.join(', ')}.`);
   return [...new Set(keys)] as UsageKey[];
 }

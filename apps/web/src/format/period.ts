@@ -1,17 +1,5 @@
+import { addDays, countDays, type NamedPeriod, PERIODS, readNamedPeriod } from '@recount/contract/periods';
 import { TIME_ZONE } from './values.ts';
-
-/** Periods of reports, by their names in the URL. */
-export const PERIODS = [
-  ['today', 'Today', 1],
-  ['7d', '7 days', 7],
-  ['30d', '30 days', 30],
-  ['90d', '90 days', 90],
-  ['365d', '12 months', 365],
-  ['all', 'All time', undefined],
-] as const;
-
-/** The period of a page whose URL names none. */
-export const DEFAULT_PERIOD = '30d';
 
 export interface Period {
   /** Dates in the viewer's time zone; `to` is the day after the last one. Undefined means unbounded. */
@@ -29,15 +17,8 @@ const dayFormat = new Intl.DateTimeFormat('en-CA', {
 /** Today's date in the viewer's time zone. */
 export const toToday = (now = new Date()): string => dayFormat.format(now);
 
-/** Calendar days later. */
-export function addDays(date: string, days: number): string {
-  const at = new Date(`${date}T00:00:00Z`);
-  at.setUTCDate(at.getUTCDate() + days);
-  return at.toISOString().slice(0, 10);
-}
-
-const toDays = ({ from, to }: { from: string; to: string }): number =>
-  Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000);
+/** The period of a page whose URL names none. */
+export const DEFAULT_PERIOD = '30d';
 
 /** Users edit URLs by hand: `2026-02-31` is not a date. */
 const isDate = (text: string): boolean =>
@@ -45,12 +26,14 @@ const isDate = (text: string): boolean =>
   !Number.isNaN(Date.parse(text)) &&
   new Date(text).toISOString().slice(0, 10) === text;
 
+type Search = Readonly<Record<string, string>>;
+
 /** The dates of a URL as it says them; undefined without any. */
-export const toDatesLabel = ({ from, to }: Readonly<Record<string, string>>): string | undefined =>
+export const toDatesLabel = ({ from, to }: Search): string | undefined =>
   from === undefined && to === undefined ? undefined : `${from ?? '…'} to ${to ?? 'now'}`;
 
 /** The time of a URL's `period`, or else `from` and `to`. In a URL, `to` is the last day. */
-export function readPeriod(search: Readonly<Record<string, string>>, fallback: string): Period {
+export function readPeriod(search: Search, fallback: string, today = toToday()): Period {
   const { from, to } = search;
   if (from !== undefined || to !== undefined) {
     return {
@@ -58,40 +41,38 @@ export function readPeriod(search: Readonly<Record<string, string>>, fallback: s
       ...(to !== undefined && isDate(to) && { to: addDays(to, 1) }),
     };
   }
-  const name = search.period ?? fallback;
-  const days = PERIODS.find(([id]) => id === name)?.[2];
-  if (days === undefined) return {};
-  const end = addDays(toToday(), 1);
-  return { from: addDays(end, -days), to: end };
+  return readNamedPeriod(findPeriod(search, fallback), today);
 }
 
-/** The parameters of a URL that say its time. */
-const TIME_NAMES = ['period', 'from', 'to'] as const;
+const findPeriod = ({ period }: Search, fallback: string): NamedPeriod | undefined =>
+  PERIODS.find(({ id }) => id === (period ?? fallback));
 
-/** Parameters of a URL without a time, where the current one must not be kept. */
-export const NO_TIME: Readonly<Record<string, undefined>> = Object.fromEntries(
-  TIME_NAMES.map((name) => [name, undefined]),
-);
-
-/** Parameters of the next URL: with the time of the current one, unless they say a time themselves, or NO_TIME. */
-export function keepTime(
-  current: Readonly<Record<string, unknown>>,
-  next: Readonly<Record<string, unknown>>,
-): Record<string, unknown> {
-  if (TIME_NAMES.some((name) => name in next)) return { ...next };
-  const time = TIME_NAMES.flatMap((name) => (current[name] === undefined ? [] : [[name, current[name]]]));
-  return { ...Object.fromEntries(time), ...next };
+/**
+ * The period to compare with, and its name: as many days of the week or month before, else the same number of days right
+ * before. Undefined if the period has no beginning or end.
+ */
+export function readPeriodBefore(
+  search: Search,
+  fallback: string,
+  today = toToday(),
+): { period: Required<Period>; label: string } | undefined {
+  const { from, to } = readPeriod(search, fallback, today);
+  if (from === undefined || to === undefined) return undefined;
+  const days = countDays({ from, to });
+  const named = toDatesLabel(search) === undefined ? findPeriod(search, fallback) : undefined;
+  const start = named?.begin?.(today)[1] ?? addDays(from, -days);
+  // A month before may be shorter, or wholly past.
+  const isWhole = named?.id === 'last-month';
+  const end = isWhole || addDays(start, days) > from ? from : addDays(start, days);
+  return {
+    period: { from: start, to: end },
+    label: named?.before ?? (days === 1 ? 'the day before' : `previous ${days} days`),
+  };
 }
 
 /** The same time as parameters of another page's URL. */
-export function toTimeSearch(search: Readonly<Record<string, string>>, fallback: string): Record<string, string> {
+export function toTimeSearch(search: Search, fallback: string): Record<string, string> {
   const { from, to, period = fallback } = search;
   if (from === undefined && to === undefined) return { period };
   return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
-}
-
-/** The same number of days, right before; undefined if the period has no beginning or end. */
-export function toPeriodBefore({ from, to }: Period): Required<Period> | undefined {
-  if (from === undefined || to === undefined) return undefined;
-  return { from: addDays(from, -toDays({ from, to })), to: from };
 }

@@ -17,11 +17,12 @@ export function setCurrency(label: string): void {
 
 const moneyFormats = new Map<string, Intl.NumberFormat>();
 
-function toMoneyFormat(decimals: number): Intl.NumberFormat {
-  const key = `${currency} ${decimals}`;
+function toMoneyFormat(decimals: number, notation: 'standard' | 'compact' = 'standard'): Intl.NumberFormat {
+  const key = `${currency} ${decimals} ${notation}`;
   const known = moneyFormats.get(key);
   if (known !== undefined) return known;
-  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  const maximumFractionDigits = notation === 'compact' ? 1 : decimals;
+  const digits = { notation, minimumFractionDigits: decimals, maximumFractionDigits };
   const isCode = /^[A-Z]{3}$/.test(currency);
   const style = isCode ? { style: 'currency' as const, currency, currencyDisplay: 'narrowSymbol' as const } : {};
   const format = new Intl.NumberFormat(undefined, { ...style, ...digits });
@@ -29,13 +30,23 @@ function toMoneyFormat(decimals: number): Intl.NumberFormat {
   return format;
 }
 
-/** Two decimals; four below one, as most responses cost less than a cent. */
+/** Two decimals; four below a cent, as single responses cost. */
 export function formatMoney(value: number | null): string {
   if (value === null) return 'unpriced';
-  const decimals = value !== 0 && Math.abs(value) < 1 ? 4 : 2;
-  const text = toMoneyFormat(decimals).format(value);
-  return /^[A-Z]{3}$/.test(currency) ? text : `${text} ${currency}`;
+  const decimals = value !== 0 && Math.abs(value) < 0.01 ? 4 : 2;
+  return withCurrency(toMoneyFormat(decimals).format(value));
 }
+
+const withCurrency = (text: string): string => (/^[A-Z]{3}$/.test(currency) ? text : `${text} ${currency}`);
+
+/** A value of an axis, with the decimals that its `step` needs. */
+export function formatMoneyTick(value: number, step: number): string {
+  if (step >= 1000) return withCurrency(toMoneyFormat(0, 'compact').format(value));
+  return withCurrency(toMoneyFormat(Number.isInteger(step) ? 0 : step >= 0.01 ? 2 : 4).format(value));
+}
+
+/** Incomplete output that would add less than this part of a cost is only said in the details of the cost. */
+export const MIN_SHOWN_PART = 0.01;
 
 export const formatCount = (value: number | null): string => (value === null ? '–' : whole.format(value));
 
@@ -48,19 +59,24 @@ export const formatCompact = (value: number | null): string => (value === null ?
 
 export const formatPercent = (value: number | null): string => (value === null ? '–' : percent.format(value));
 
-/** Growth above this factor is stated as a factor, because a percentage of many digits says nothing. */
+/** Growth above this factor is told by the earlier figure, because a percentage of many digits says nothing. */
 const MAX_PERCENT_FACTOR = 10;
+const wholePercent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 });
 
 /**
- * `+12.5% on`, `−3.0% on` or `270 times`, the figure compared with the earlier one. Undefined if there is nothing to
- * compare with.
+ * `+98% vs previous 30 days`, `from $0.05`, `new`: the figure compared with the earlier one, whose period is `before`.
+ * Undefined if there is nothing to compare with.
  */
-export function formatChange(now: number | null, before: number | null | undefined): string | undefined {
-  if (now === null || before === null || before === undefined || before <= 0) return undefined;
-  const factor = now / before;
-  if (factor >= 1000) return 'over 1,000 times';
-  if (factor >= MAX_PERCENT_FACTOR) return `${Math.floor(factor)} times`;
-  return `${factor >= 1 ? '+' : '−'}${formatPercent(Math.abs(factor - 1))} on`;
+export function formatChange(
+  now: number | null,
+  earlier: number | null | undefined,
+  { format, before }: { format: (value: number) => string; before: string },
+): string | undefined {
+  if (now === null || earlier === null || earlier === undefined || (now === 0 && earlier === 0)) return undefined;
+  if (earlier <= 0) return 'new';
+  const factor = now / earlier;
+  if (factor >= MAX_PERCENT_FACTOR) return `from ${format(earlier)}`;
+  return `${factor >= 1 ? '+' : '−'}${wholePercent.format(Math.abs(factor - 1))} vs ${before}`;
 }
 
 const SECOND_MS = 1000;
@@ -95,6 +111,11 @@ const thisYear = new Intl.DateTimeFormat(undefined, {
 const otherYear = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+
+const monthName = new Intl.DateTimeFormat(undefined, { month: 'long', year: 'numeric', timeZone: 'UTC' });
+
+/** `November 2026`, of `2026-11`. */
+export const formatMonth = (month: string): string => monthName.format(new Date(`${month}-01T00:00:00Z`));
 
 export function formatTime(iso: string | null): string {
   if (iso === null) return '–';

@@ -1,3 +1,5 @@
+import { SUBJECTS, toSubjectPath } from '../format/dimensions.ts';
+
 /** A page, a folder here, and a line in PAGES. Its code and styles are loaded when it is first opened. */
 export interface Page {
   path: string;
@@ -7,6 +9,9 @@ export interface Page {
   /** Name of the component that `load` exports. */
   component: string;
 }
+
+/** Its icon in the menu. */
+export const toPageIcon = (path: string): string => `page-${path.slice(1) || 'overview'}`;
 
 export const PAGES: readonly Page[] = [
   { path: '/', label: 'Overview', load: () => import('./overview/overview-page.tsx'), component: 'OverviewPage' },
@@ -60,7 +65,18 @@ export const PAGES: readonly Page[] = [
     load: () => import('./insights/insights-page.tsx'),
     component: 'InsightsPage',
   },
+  {
+    path: '/reconciliation',
+    label: 'Reconciliation',
+    load: () => import('./breakdowns/breakdown-page.tsx'),
+    component: 'ReconciliationPage',
+  },
   { path: '/uploads', label: 'Uploads', load: () => import('./uploads/uploads-page.tsx'), component: 'UploadsPage' },
   { path: '/admin', label: 'Admin', load: () => import('./admin/admin-page.tsx'), component: 'AdminPage' },
+  ...SUBJECTS.map((subject) => ({
+    path: toSubjectPath(subject),
+    load: () => import('./subject/subject-page.tsx'),
+    component: 'SubjectPage',
+  })),
   { path: '/sign-in', load: () => import('./sign-in/sign-in-page.tsx'), component: 'SignInPage' },
 ];

@@ -3,7 +3,7 @@ import type { paths } from './openapi.d.ts';
 
 type Path = keyof paths;
 type Json<Body> = Body extends { content: { 'application/json': infer Content } } ? Content : never;
-type Method = 'get' | 'post' | 'put' | 'delete';
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 type Operation<P extends Path, M extends Method> = paths[P] extends Record<M, infer O> ? O : never;
 type Responses<P extends Path, M extends Method> = Operation<P, M> extends { responses: infer R } ? R : never;
 type Answers<M extends Method> = {
@@ -45,6 +45,8 @@ export class ApiError extends Error {
 const CSRF_HEADER: typeof BROWSER_REQUEST_HEADER = 'recount-request';
 const SIGNED_IN: typeof SIGNED_IN_PATH = '/signed-in/';
 const PAGE_KEY = 'recount-page';
+/** Holds the secret of the page before the demo was opened in this browser. */
+const OWN_PAGE_KEY = 'recount-own-page';
 
 /**
  * Keeps the page's secret, which is part of the path of every request, in this origin's storage. Pages of other ports
@@ -53,6 +55,25 @@ const PAGE_KEY = 'recount-page';
 export function keepPageSecret(page: string | undefined): void {
   if (page === undefined) localStorage.removeItem(PAGE_KEY);
   else localStorage.setItem(PAGE_KEY, page);
+}
+
+/** Signs in to the demo; `leaveDemo` goes back to the sign-in before it. */
+export function enterDemo(page: string): void {
+  keepOwnPage();
+  keepPageSecret(page);
+}
+
+/** Keeps the present sign-in for `leaveDemo`, so that signing in to the demo does not end it. */
+export function keepOwnPage(): void {
+  const own = localStorage.getItem(PAGE_KEY);
+  if (own !== null) localStorage.setItem(OWN_PAGE_KEY, own);
+  localStorage.removeItem(PAGE_KEY);
+}
+
+/** Goes back to the sign-in before the demo; without one, the user is signed out. */
+export function leaveDemo(): void {
+  keepPageSecret(localStorage.getItem(OWN_PAGE_KEY) ?? undefined);
+  localStorage.removeItem(OWN_PAGE_KEY);
 }
 
 /** The path and query of a route for this signed-in browser. Parameters without a value are left out; lists are repeated. */
@@ -87,7 +108,12 @@ export async function send<M extends Exclude<Method, 'get'>, P extends PathOf<M>
 ): Promise<Answers<M>[P]> {
   const json = body !== undefined && { body: JSON.stringify(body) };
   const type = body !== undefined && { 'content-type': 'application/json' };
-  const response = await request(toUrl(route, parameters), { method, ...json, headers: { ...type, ...headers } });
+  // Browsers send the name of PATCH as it is written.
+  const response = await request(toUrl(route, parameters), {
+    method: method.toUpperCase(),
+    ...json,
+    headers: { ...type, ...headers },
+  });
   const text = await response.text();
   return (text === '' ? undefined : JSON.parse(text)) as Answers<M>[P];
 }

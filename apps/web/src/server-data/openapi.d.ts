@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * Read a transcript’s status and figures
-         * @description Scope: `read`
+         * @description Scope: `read`. Reveals: figures
          */
         get: operations["getTranscript"];
         put?: never;
@@ -22,7 +22,7 @@ export interface paths {
          * Delete a transcript
          * @description Deletes its rows and its raw bytes permanently. Responses it was credited with are re-assigned to other transcripts, the primary version is chosen again, and rows of shorter versions are ingested again. Its key may upload it again, so revoke that first.
          *
-         *     Scope: `admin`
+         *     Scope: `admin`. Reveals: nothing
          */
         delete: operations["deleteTranscript"];
         options?: never;
@@ -31,7 +31,7 @@ export interface paths {
          * Upload what was added to a transcript
          * @description The body follows the stored bytes. Both together are treated like an upload of the whole, once their SHA-256 matches: a client that is wrong about the stored bytes gets `400` or `409`, nothing is stored, and it should upload the whole.
          *
-         *     Scope: `ingest`
+         *     Scope: `ingest`. Reveals: nothing
          */
         patch: operations["continueTranscript"];
         trace?: never;
@@ -47,7 +47,7 @@ export interface paths {
          * List transcripts
          * @description In the order of their upload, or the latest first.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["listTranscripts"];
         put?: never;
@@ -55,7 +55,7 @@ export interface paths {
          * Upload a transcript, or several
          * @description After a 200 or 202, the transcript is stored permanently and will be ingested. The same bytes of the same session again are a duplicate and add nothing, so it is safe to repeat an upload. The stored ones are then read and compared. If they are lost or damaged, the upload replaces them. With a digest (`Content-Digest`, `Unencoded-Digest`, `x-amz-checksum-sha256`) the upload itself is checked; Content-Digest and Unencoded-Digest may also come as trailers, with sha-256. The session is determined by `session_id`, else by the path, else by the lines. A request that fails leaves nothing behind; of a multipart request, the files before the failure stay.
          *
-         *     Scope: `ingest`
+         *     Scope: `ingest`. Reveals: nothing
          */
         post: operations["uploadTranscripts"];
         delete?: never;
@@ -73,7 +73,7 @@ export interface paths {
         };
         /**
          * Count transcripts by status
-         * @description Scope: `read`
+         * @description Scope: `read`. Reveals: figures
          */
         get: operations["getIngestion"];
         put?: never;
@@ -95,7 +95,7 @@ export interface paths {
          * List what recount does not read
          * @description Types of lines, content and usage in the workspace’s transcripts that recount does not read or does not know. Their raw bytes stay stored.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["listNotices"];
         put?: never;
@@ -115,7 +115,7 @@ export interface paths {
         };
         /**
          * Read the disk use of transcripts and their rows
-         * @description Scope: `read`
+         * @description Scope: `read`. Reveals: nothing
          */
         get: operations["getDiskUse"];
         put?: never;
@@ -137,7 +137,7 @@ export interface paths {
          * List what is wrong in a transcript
          * @description In the order of its lines. The transcript itself has the counts of all issues.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["listTranscriptIssues"];
         put?: never;
@@ -161,7 +161,7 @@ export interface paths {
          * Ingest a transcript again from its raw bytes
          * @description Its rows stay until the new ones replace them. Does nothing if it is queued or being ingested already.
          *
-         *     Scope: `ingest`
+         *     Scope: `ingest`. Reveals: nothing
          */
         post: operations["reparseTranscript"];
         delete?: never;
@@ -181,7 +181,7 @@ export interface paths {
          * Download the bytes of a transcript
          * @description As they were uploaded, decoded; or, as the workspace chose, with secrets replaced in place. ETag is their SHA-256; If-None-Match, Range (one range) and If-Range work.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: texts
          */
         get: operations["getRawTranscript"];
         put?: never;
@@ -190,7 +190,7 @@ export interface paths {
         options?: never;
         /**
          * Read size and ETag of a transcript
-         * @description Scope: `read`
+         * @description Scope: `read`. Reveals: texts
          */
         head: operations["getRawTranscript-head"];
         patch?: never;
@@ -207,9 +207,63 @@ export interface paths {
          * Download one line of a transcript
          * @description The whole line, without its line feed. Rows hold only the beginning of texts that are too long.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: texts
          */
         get: operations["getTranscriptLine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{session_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a session with its transcripts
+         * @description Scope: `read`. Reveals: figures
+         */
+        get: operations["getSession"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a session
+         * @description Its rows, its transcripts and their raw bytes, permanently. Its sub-agents stay.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        delete: operations["deleteSession"];
+        options?: never;
+        head?: never;
+        /**
+         * Rename, star, tag or note a session
+         * @description For everyone in the workspace. It survives new uploads and parses of the session, and is deleted with it.
+         *
+         *     Scope: `admin`. Reveals: texts
+         */
+        patch: operations["annotateSession"];
+        trace?: never;
+    };
+    "/v1/sessions/{session_id}/subagents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the sub-agents of a session
+         * @description Each is a separate session; its tokens are not included in its parent’s.
+         *
+         *     Scope: `read`. Reveals: figures
+         */
+        get: operations["listSessionSubagents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -229,57 +283,9 @@ export interface paths {
          * List sessions
          * @description Those that pass all filters.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["listSessions"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/sessions/{session_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read a session with its transcripts
-         * @description Scope: `read`
-         */
-        get: operations["getSession"];
-        put?: never;
-        post?: never;
-        /**
-         * Delete a session
-         * @description Its rows, its transcripts and their raw bytes, permanently. Its sub-agents stay.
-         *
-         *     Scope: `admin`
-         */
-        delete: operations["deleteSession"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/sessions/{session_id}/subagents": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the sub-agents of a session
-         * @description Each is a separate session; its tokens are not included in its parent’s.
-         *
-         *     Scope: `read`
-         */
-        get: operations["listSessionSubagents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -299,7 +305,7 @@ export interface paths {
          * List the messages of a session with their content blocks
          * @description Content of its primary transcript, or of the named one. If a text was cut, its line has the whole.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: texts
          */
         get: operations["listSessionMessages"];
         put?: never;
@@ -321,7 +327,7 @@ export interface paths {
          * Read the turns of a session without their texts
          * @description All sub-agents, however many there are, with kind, cost and failures of each. Read their messages with `from_message_id`.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: texts
          */
         get: operations["getSessionOutline"];
         put?: never;
@@ -343,7 +349,7 @@ export interface paths {
          * Read what a session changed in files
          * @description Files, and lines added and removed, computed from the inputs of its edits.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["getSessionChanges"];
         put?: never;
@@ -365,7 +371,7 @@ export interface paths {
          * Read the breakdown of a session’s cost
          * @description By model, class of tokens and rate, with the most expensive responses.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["getSessionCosts"];
         put?: never;
@@ -385,14 +391,14 @@ export interface paths {
         };
         /**
          * List the files that an agent keeps with a session’s transcript
-         * @description Scope: `read`
+         * @description Scope: `read`. Reveals: texts
          */
         get: operations["listAttachments"];
         /**
          * Upload a file that an agent keeps with a transcript
          * @description Large tool results, facts about sub-agents, scripts and journals of workflows. The body is the file, and `path` its path in the session’s folder. The session need not exist yet. After a 200 or 201 the file is stored permanently. Uploading it again adds nothing, so it is safe to repeat. For each uploader, the latest state of a file by `modified_at` is stored, whatever the order of arrival; no uploader replaces another’s file. Digests and encodings as with transcripts.
          *
-         *     Scope: `ingest`
+         *     Scope: `ingest`. Reveals: nothing
          */
         put: operations["uploadAttachment"];
         post?: never;
@@ -413,7 +419,7 @@ export interface paths {
          * Download a file that an agent keeps with a session’s transcript
          * @description As it was uploaded, decoded; or, as the workspace chose, with secrets replaced in place.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: texts
          */
         get: operations["getAttachment"];
         put?: never;
@@ -435,11 +441,37 @@ export interface paths {
          * Read a session as one document
          * @description HTML that needs nothing else and runs nothing, Markdown, or JSON. Secrets are replaced unless told otherwise.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: texts
          */
         get: operations["getSessionDocument"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List links to sessions and views
+         * @description Scope: `read`. Reveals: figures
+         */
+        get: operations["listShares"];
+        put?: never;
+        /**
+         * Share a view of reports by a link
+         * @description Anyone with the link can read these figures, and nothing else, without a key, until the link expires or is revoked. The page has no texts and no sessions. Its figures are the reports’ figures at the time that it states; they are made again when it is opened, at most every 5 minutes.
+         *
+         *     Scope: `admin`. Reveals: figures
+         */
+        post: operations["shareView"];
         delete?: never;
         options?: never;
         head?: never;
@@ -459,29 +491,9 @@ export interface paths {
          * Share a session by a link
          * @description Anyone with the link can read the session as it is now, with its secrets replaced, without a key, until the link expires or is revoked. `GET …/document` shows what they will see.
          *
-         *     Scope: `admin`
+         *     Scope: `admin`. Reveals: texts
          */
         post: operations["shareSession"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/shares": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List links to sessions
-         * @description Scope: `read`
-         */
-        get: operations["listShares"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -499,10 +511,10 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Revoke a link to a session
+         * Revoke a link
          * @description It stops working, and its page is deleted.
          *
-         *     Scope: `admin`
+         *     Scope: `admin`. Reveals: nothing
          */
         delete: operations["revokeShare"];
         options?: never;
@@ -518,7 +530,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a shared session
+         * Read a shared session or view
          * @description Needs no key. Unknown, revoked and expired links get the same answer.
          */
         get: operations["openShare"];
@@ -541,7 +553,7 @@ export interface paths {
          * Report on usage
          * @description Tokens and cost. In the order of time, then the most expensive first
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["reportUsage"];
         put?: never;
@@ -563,7 +575,7 @@ export interface paths {
          * Report on models
          * @description Models in use, the most expensive first
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["reportModels"];
         put?: never;
@@ -585,7 +597,7 @@ export interface paths {
          * Report on sessions
          * @description Sessions by their beginning, with figures of the whole of each
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["reportSessions"];
         put?: never;
@@ -605,9 +617,9 @@ export interface paths {
         };
         /**
          * Report on blocks
-         * @description Blocks of five hours, the window of the vendor’s limits, in order of time. One starts at the full hour (UTC) of the first response after the end of the previous one; of the filters only `agent` affects that, the others select what is counted
+         * @description Blocks of five hours, the provider’s rate-limit window, in order of time. One starts at the full hour (UTC) of the first response after the end of the previous one; of the filters only `agent` affects that, the others select what is counted
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["reportBlocks"];
         put?: never;
@@ -629,7 +641,7 @@ export interface paths {
          * Report on disagreements
          * @description Copies of API responses that disagree, with their places and uploaders; the largest range of costs first. A response is listed, with all of its copies, if any of them passes the filters
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["reportDisagreements"];
         put?: never;
@@ -651,7 +663,7 @@ export interface paths {
          * Report on reconciliation
          * @description Sessions whose transcript has the agent’s own total, with ours; the largest difference first
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["reportReconciliation"];
         put?: never;
@@ -673,7 +685,7 @@ export interface paths {
          * Report on tools
          * @description Tool calls, each once however many transcripts hold a copy; most calls first
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["reportTools"];
         put?: never;
@@ -695,7 +707,7 @@ export interface paths {
          * Report on files
          * @description Files that tools read and edited
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: texts
          */
         get: operations["reportFiles"];
         put?: never;
@@ -717,7 +729,7 @@ export interface paths {
          * Report on programs
          * @description Shell commands by their first program, most calls first
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["reportPrograms"];
         put?: never;
@@ -739,7 +751,7 @@ export interface paths {
          * Report on mcp servers
          * @description Calls to MCP servers, most calls first
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["reportMcpServers"];
         put?: never;
@@ -761,7 +773,7 @@ export interface paths {
          * Report on skills
          * @description Skills loaded, most calls first
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["reportSkills"];
         put?: never;
@@ -783,7 +795,7 @@ export interface paths {
          * Report on permission denials
          * @description Tool calls refused by the user, a rule or a hook; most denials first
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["reportPermissionDenials"];
         put?: never;
@@ -803,9 +815,9 @@ export interface paths {
         };
         /**
          * Report on subagents
-         * @description Sub-agents by type with what they used; the most expensive first. Project, agent and session are their parent’s
+         * @description Sub-agents by type with what they used; the most expensive first. Repository, project, agent and session are their parent’s
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["reportSubagents"];
         put?: never;
@@ -827,7 +839,7 @@ export interface paths {
          * Report on compactions
          * @description Compactions of the context by what triggered them
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["reportCompactions"];
         put?: never;
@@ -849,7 +861,7 @@ export interface paths {
          * Report on api errors
          * @description Errors of the model’s API and retries, by what the line names
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["reportApiErrors"];
         put?: never;
@@ -871,7 +883,7 @@ export interface paths {
          * Report on pull requests
          * @description Pull requests that sessions are linked to, newest link first. A session linked to several is in each; in the totals once
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["reportPullRequests"];
         put?: never;
@@ -893,9 +905,31 @@ export interface paths {
          * Report on findings
          * @description Potential waste, each finding with its place; the most expensive first, then those with most tokens. Categories can overlap, so they do not add up
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["reportFindings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/addressed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report on addressed
+         * @description Whether kinds of findings that were marked as addressed (`PUT /v1/findings/addressed/{kind}`) have a smaller share of the cost since. It compares complete weeks, at most eight before and after the day. Dismissed findings count, so that dismissing cannot make a share fall
+         *
+         *     Scope: `read`. Reveals: figures
+         */
+        get: operations["reportAddressed"];
         put?: never;
         post?: never;
         delete?: never;
@@ -913,11 +947,143 @@ export interface paths {
         };
         /**
          * Report on model choice
-         * @description What a cheaper model of the same maker in use would have cost for the tokens of each model; the largest difference first. It compares prices only. A different model would use different tokens
+         * @description What a cheaper model in use, of the same maker and its current generation, would have cost for the tokens of each model; the largest difference first. It compares prices only. A different model would use different tokens
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["reportModelChoice"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/forecast": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report on forecast
+         * @description The current month: today, so far, the same days of last month, and a forecast. It ends at `to`, or now: only what happened before counts, so an earlier forecast can be repeated
+         *
+         *     Scope: `read`. Reveals: figures
+         */
+        get: operations["reportForecast"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report on plans
+         * @description Subscriptions with what was used of them at list prices: this month so far and its forecast, as the report `forecast` has them, the last seven days, and, for a plan of one seat, its current window of five hours. With a filter by person, plans of these people, and plans of the workspace with a seat for each. It ends at `to`, or now
+         *
+         *     Scope: `read`. Reveals: figures
+         */
+        get: operations["reportPlans"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report on changes
+         * @description Tokens and cost compared with an earlier period; the largest differences of cost first. Without `from` there is no earlier period, and everything is new
+         *
+         *     Scope: `read`. Reveals: figures
+         */
+        get: operations["reportChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/waste": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report on waste
+         * @description Potential waste (expired caches, repeated calls, errors and reads) as a share of cost; by time in its order, then most waste first. Each response counts once, at the time of its finding. Dismissed findings are left out, and counted apart
+         *
+         *     Scope: `read`. Reveals: figures
+         */
+        get: operations["reportWaste"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/telemetry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report on telemetry
+         * @description What agents said by OTLP (`POST /v1/otlp/v1/logs`), compared with the transcripts: sessions and requests in one and not in the other, with tokens and cost. By time in its order, then the most telemetry cost first. No figure of telemetry is part of any other report
+         *
+         *     Scope: `read`. Reveals: figures
+         */
+        get: operations["reportTelemetry"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/bills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report on bills
+         * @description The vendors’ bills (`POST /v1/bills`) beside telemetry and transcripts, with the known reasons of the difference; by time, then the largest amount first. On the days between the first and the last of a vendor’s bill, which are in UTC. Bills know the filters of time and model only; others apply to telemetry and transcripts. No figure of a bill is part of any other report
+         *
+         *     Scope: `read`. Reveals: figures
+         */
+        get: operations["reportBills"];
         put?: never;
         post?: never;
         delete?: never;
@@ -937,7 +1103,7 @@ export interface paths {
          * Search prompts, answers, thinking, tool inputs and results
          * @description In the primary transcripts of all sessions, some seconds after their ingestion. Text mode ranks prompts before answers before tool output, and the newer of two equal matches first; it finds whole words, in upper or lower case. Names like `snake_case` and paths by their parts, `camelCase` by the whole or its parts. Copies of a text in forks are one result.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: texts
          */
         get: operations["search"];
         put?: never;
@@ -959,7 +1125,7 @@ export interface paths {
          * Export usage
          * @description API responses, each once, in the order of time. All rows are of one snapshot. If the response breaks off, it is incomplete.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["exportUsage"];
         put?: never;
@@ -981,7 +1147,7 @@ export interface paths {
          * Export messages
          * @description Messages of every session’s primary transcript, without their texts, transcript by transcript. All rows are of one snapshot. If the response breaks off, it is incomplete.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["exportMessages"];
         put?: never;
@@ -1003,7 +1169,7 @@ export interface paths {
          * Export sessions
          * @description Sessions that began in the requested time, each with the usage credited to it and the usage it shares. All rows are of one snapshot. If the response breaks off, it is incomplete.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["exportSessions"];
         put?: never;
@@ -1025,7 +1191,7 @@ export interface paths {
          * Follow a session
          * @description Server-sent events: `session-start`, `tool-start`, `tool-end`, `text`, `result`, `prompt`, `progress`, `unknown`, `warning`, `close`. The `data` is the JSON that `recount run --json` prints, with `session_id` and `stream_id`. A late reader gets all events so far that are still kept; `Last-Event-ID` continues after an event. Texts of more than 65,536 characters and names of more than 256 are cut, and the event is marked `isCut`. If the workspace has redaction on, secrets are removed, and texts arrive whole, not in pieces.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: texts
          */
         get: operations["followSession"];
         put?: never;
@@ -1047,7 +1213,7 @@ export interface paths {
          * Follow what runs
          * @description Server-sent events `running`, with the answer of `GET /v1/live?state=running` as `data`. They come at the start, when it has changed, at most once a second, and periodically. At most 16 concurrent readers per key.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: figures
          */
         get: operations["followWorkspace"];
         put?: never;
@@ -1069,7 +1235,7 @@ export interface paths {
          * List the points that a session can be rewound to
          * @description User messages of all its transcripts and streams, in order of time, the newest last. `recount run` makes the agent repeat them in its stream if they are sent through its stdin.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: texts
          */
         get: operations["listCheckpoints"];
         put?: never;
@@ -1093,7 +1259,7 @@ export interface paths {
          * Send the output of a running agent
          * @description The body is the agent’s output as it is produced, line by line, while the agent runs. Bytes are stored within a second; if the connection breaks, the stream stays open. Send the encoding `recount-chunked`, or a Content-Digest, to have the bytes checked before they are stored. To continue, use HEAD to find where the stored bytes end, and send from there, with `Recount-Offset`. If the first lines of the output name no session, send it with the stream’s own id as session id; a later request under the session that it has named by then moves the stream there. The request with `Recount-Complete: ?1` ends the stream, which then becomes a transcript of the session; it may be repeated until it is answered.
          *
-         *     Scope: `ingest`
+         *     Scope: `ingest`. Reveals: nothing
          */
         post: operations["sendLiveStream"];
         delete?: never;
@@ -1102,7 +1268,7 @@ export interface paths {
          * Ask how much of a stream is stored
          * @description In the header `Recount-Offset`; `Recount-Complete: ?1` says that the stream has ended and accepts nothing more.
          *
-         *     Scope: `ingest`
+         *     Scope: `ingest`. Reveals: nothing
          */
         head: operations["getLiveOffset-head"];
         patch?: never;
@@ -1117,7 +1283,7 @@ export interface paths {
         };
         /**
          * List what runs now
-         * @description Scope: `read`
+         * @description Scope: `read`. Reveals: figures
          */
         get: operations["listLiveStreams"];
         put?: never;
@@ -1126,6 +1292,210 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/v1/people/unattributed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List names that no person has
+         * @description With sessions, cost, and people with similar names. Give the name to a person, and it leaves the list.
+         *
+         *     Scope: `admin`. Reveals: figures
+         */
+        get: operations["listUnattributed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/people/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import people from CSV
+         * @description Finds each by e-mail address, else by name; adds who is missing, and teams. Empty cells change nothing. Without `apply`, or with an error on any line, nothing changes.
+         *
+         *     Scope: `admin`. Reveals: figures
+         */
+        post: operations["importPeople"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/people/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export people as CSV
+         * @description With the team of today or later, in the form that the import reads.
+         *
+         *     Scope: `admin`. Reveals: figures
+         */
+        get: operations["exportPeople"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List people
+         * @description With the names under which their sessions arrive, and their teams.
+         *
+         *     Scope: `admin`. Reveals: figures
+         */
+        get: operations["listPeople"];
+        put?: never;
+        /**
+         * Add a person
+         * @description Sessions with one of the names are theirs immediately, also sessions ingested earlier.
+         *
+         *     Scope: `admin`. Reveals: figures
+         */
+        post: operations["createPerson"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/people/{person_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a person
+         * @description With those merged into them. Their sessions stay, and become unattributed.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        delete: operations["deletePerson"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a person
+         * @description Names, teams and their times. Reports show it immediately.
+         *
+         *     Scope: `admin`. Reveals: figures
+         */
+        patch: operations["changePerson"];
+        trace?: never;
+    };
+    "/v1/people/{person_id}/merge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Merge a person into another
+         * @description Their names count as the other person’s, whose teams hold. It can be undone.
+         *
+         *     Scope: `admin`. Reveals: figures
+         */
+        put: operations["mergePerson"];
+        post?: never;
+        /**
+         * Undo a merge
+         * @description Separates a merged person again, with their names and teams.
+         *
+         *     Scope: `admin`. Reveals: figures
+         */
+        delete: operations["undoMerge"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List teams
+         * @description With their cost centres, leads, and the number of people who are in them today.
+         *
+         *     Scope: `read`. Reveals: figures
+         */
+        get: operations["listTeams"];
+        put?: never;
+        /**
+         * Add a team
+         * @description Scope: `admin`. Reveals: figures
+         */
+        post: operations["createTeam"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/{team_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a team
+         * @description Only a team that no one has ever been in.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        delete: operations["deleteTeam"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a team
+         * @description Its name, cost centre or lead, for all times.
+         *
+         *     Scope: `admin`. Reveals: figures
+         */
+        patch: operations["changeTeam"];
         trace?: never;
     };
     "/v1/prices": {
@@ -1139,16 +1509,76 @@ export interface paths {
          * Read the prices of the workspace
          * @description Its overrides of the list prices, its currency label, and which lists hold.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: nothing
          */
         get: operations["getPrices"];
         /**
          * Set the prices of the workspace
-         * @description They apply to what is ingested from now on. Stored costs do not change until `recount reprice`.
+         * @description They apply to new data. Stored costs do not change until `recount reprice`.
          *
-         *     Scope: `admin`
+         *     Scope: `admin`. Reveals: nothing
          */
         put: operations["putPrices"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/prices/reprice": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the progress of repricing
+         * @description The latest run of the workspace, with its progress, and the sums before and after it.
+         *
+         *     Scope: `read`. Reveals: nothing
+         */
+        get: operations["getReprice"];
+        put?: never;
+        /**
+         * Price stored usage again
+         * @description A worker prices everything that was priced by other prices than the current ones, or only what uses the given models. One run of a workspace at a time. It continues in another worker if its worker ends, and repeating it changes nothing.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        post: operations["startReprice"];
+        /**
+         * Cancel repricing
+         * @description It stops within seconds. Transcripts that it has priced keep their new costs.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        delete: operations["cancelReprice"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List subscriptions
+         * @description `GET /v1/analytics/plans` has what was used of them.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        get: operations["listPlans"];
+        /**
+         * Replace the subscriptions of the workspace
+         * @description Scope: `admin`. Reveals: nothing
+         */
+        put: operations["putPlans"];
         post?: never;
         delete?: never;
         options?: never;
@@ -1165,16 +1595,476 @@ export interface paths {
         };
         /**
          * Read the settings of the workspace
-         * @description Scope: `read`
+         * @description Scope: `read`. Reveals: nothing
          */
         get: operations["getSettings"];
         /**
          * Change settings of the workspace
-         * @description Redaction applies to what is ingested from now on, and to the rest after `recount requeue --outdated`; retention applies within the hour.
+         * @description Redaction applies to new data, and to the rest after `recount requeue --outdated`; retention applies within the hour.
          *
-         *     Scope: `admin`
+         *     Scope: `admin`. Reveals: nothing
          */
         put: operations["putSettings"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/budgets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List budgets
+         * @description With what is spent in the current period, by the same sums as the reports.
+         *
+         *     Scope: `read`. Reveals: figures
+         */
+        get: operations["listBudgets"];
+        put?: never;
+        /**
+         * Create a budget
+         * @description It warns of the current period and later ones, within about a minute. At most 200 per workspace.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        post: operations["createBudget"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/budgets/{budget_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a budget
+         * @description Scope: `read`. Reveals: figures
+         */
+        get: operations["getBudget"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a budget
+         * @description With its history.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        delete: operations["deleteBudget"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a budget
+         * @description What it counts does not change: create another one for that. A threshold that it has warned of in a period is not warned of again in that period.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        patch: operations["changeBudget"];
+        trace?: never;
+    };
+    "/v1/budgets/{budget_id}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what a budget has warned of
+         * @description Scope: `read`. Reveals: figures
+         */
+        get: operations["listBudgetHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/digests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List digests
+         * @description Scope: `admin`. Reveals: nothing
+         */
+        get: operations["listDigests"];
+        put?: never;
+        /**
+         * Create a digest
+         * @description It is sent to its destinations six hours after the end of each week or month, once, beginning with the current one. At most 50 per workspace.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        post: operations["createDigest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/digests/{digest_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a digest
+         * @description Scope: `admin`. Reveals: nothing
+         */
+        delete: operations["deleteDigest"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a digest
+         * @description A period that was sent is not sent again.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        patch: operations["changeDigest"];
+        trace?: never;
+    };
+    "/v1/digests/{digest_id}/send": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a digest now
+         * @description Of the latest period that is over, to its destinations, whatever was sent before. It is also sent when it is due. A worker sends it within seconds; `GET /v1/deliveries` says what became of it.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        post: operations["sendDigest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/digests/{digest_id}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a digest without sending it
+         * @description Of the latest period that is over, with the figures of the report `usage` for the same filters and time.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        get: operations["previewDigest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/findings/dismissals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List dismissed findings
+         * @description With who dismissed them, when and why.
+         *
+         *     Scope: `read`. Reveals: texts
+         */
+        get: operations["listFindingDismissals"];
+        put?: never;
+        /**
+         * Dismiss findings
+         * @description For everyone in the workspace: they leave the lists and the sum of potential waste, which say how much is dismissed. Later findings of the same subject are dismissed too. Repeating it changes the reason, if one is given. At most 1000.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        post: operations["dismissFindings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/findings/dismissals/{dismissal_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Restore dismissed findings
+         * @description They are listed and added up again.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        delete: operations["restoreFindings"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/findings/addressed/{kind}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Mark a kind of finding as addressed
+         * @description Since a day; `GET /v1/analytics/addressed` then compares the weeks before and after it.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        put: operations["addressFindings"];
+        post?: never;
+        /**
+         * Remove the mark that a kind of finding is addressed
+         * @description Scope: `admin`. Reveals: nothing
+         */
+        delete: operations["reopenFindings"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/destinations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List destinations of warnings
+         * @description Without their secrets.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        get: operations["listDestinations"];
+        put?: never;
+        /**
+         * Create a destination of warnings
+         * @description It gets the warnings of all budgets, and the digests, that name no destinations. Only this response contains the signing secret of a webhook. At most 50 per workspace.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        post: operations["createDestination"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/destinations/{destination_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a destination
+         * @description With its messages, also those that wait. Budgets and digests that name it keep their other destinations.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        delete: operations["deleteDestination"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/destinations/{destination_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test to a destination
+         * @description A worker sends it within seconds; `GET /v1/deliveries` says what became of it.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        post: operations["testDestination"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List messages to destinations
+         * @description What waits, was sent, or was given up after about a day of attempts.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        get: operations["listDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/deliveries/{delivery_id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a message again that was given up
+         * @description Scope: `admin`. Reveals: nothing
+         */
+        post: operations["retryDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/repositories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List repositories
+         * @description With sessions, people, cost and activity of all time, the most expensive first.
+         *
+         *     Scope: `read`. Reveals: figures
+         */
+        get: operations["listRepositories"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/repository-renames": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List renamed and merged repositories
+         * @description With who renamed them, when, and how far stored sessions have followed.
+         *
+         *     Scope: `read`. Reveals: figures
+         */
+        get: operations["listRepositoryRenames"];
+        put?: never;
+        /**
+         * Rename or merge repositories
+         * @description If another repository has the new name, or several are given, they are merged. It applies immediately to what arrives later; a worker applies it to stored sessions within seconds or minutes. It can be undone for each repository at any time. What was renamed to one of them before follows. Answers with all renamed repositories.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        post: operations["renameRepositories"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/repository-renames/{rename_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Undo the renaming of a repository
+         * @description It has the name that its transcripts tell again; all other renamings stay. Answers with all renamed repositories.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        delete: operations["undoRepositoryRename"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session-tags": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the tags of sessions
+         * @description With the number of their sessions, the most frequent first, at most 1000.
+         *
+         *     Scope: `read`. Reveals: texts
+         */
+        get: operations["listSessionTags"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -1190,10 +2080,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List who changed what
-         * @description Keys, settings, prices, deletions, and runs over all transcripts. Entries are written with the change itself, and never changed.
+         * List who changed what, and who read whose texts
+         * @description Keys, settings, prices, deletions, and runs over all transcripts, written with the change itself; `texts.read`, before the texts are answered, once an hour for each reader and session. Entries are never changed.
          *
-         *     Scope: `admin`
+         *     Scope: `admin`. Reveals: nothing
          */
         get: operations["listAudit"];
         put?: never;
@@ -1213,7 +2103,7 @@ export interface paths {
         };
         /**
          * Read what the key may do
-         * @description Scope: `any`
+         * @description Scope: `any`. Reveals: nothing
          */
         get: operations["getKey"];
         put?: never;
@@ -1235,7 +2125,7 @@ export interface paths {
          * List the keys of the workspace
          * @description Without their secrets.
          *
-         *     Scope: `admin`
+         *     Scope: `admin`. Reveals: nothing
          */
         get: operations["listKeys"];
         put?: never;
@@ -1243,7 +2133,7 @@ export interface paths {
          * Create a key
          * @description Only this response contains its secret.
          *
-         *     Scope: `admin`
+         *     Scope: `admin`. Reveals: nothing
          */
         post: operations["createKey"];
         delete?: never;
@@ -1265,7 +2155,7 @@ export interface paths {
          * Rotate the secret of a key
          * @description Id, name and scopes stay. Only this response contains the new secret. A key with the scope operator can only be rotated by another key with that scope.
          *
-         *     Scope: `admin`
+         *     Scope: `admin`. Reveals: nothing
          */
         post: operations["rotateKey"];
         delete?: never;
@@ -1286,11 +2176,61 @@ export interface paths {
         post?: never;
         /**
          * Revoke a key
-         * @description It is refused from now on, and so are the keys that it created or rotated. Their uploads remain, under their ids. A key with the scope operator can only be revoked by a key with that scope.
+         * @description It is refused from now on, and so are the keys that it created or rotated, and the browsers that signed in with links of theirs. That is final, except for the key of a provider’s account (see restoreAccount): create another key to give access again. Their uploads remain, under their ids. A key with the scope operator can only be revoked by a key with that scope.
          *
-         *     Scope: `admin`
+         *     Scope: `admin`. Reveals: nothing
          */
         delete: operations["revokeKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys/{key_id}/sign-in-link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a link that signs a browser in with a key, once
+         * @description Only this response contains it. It replaces the link that the key had, and ends when the key or the key of this request is revoked or rotated. Opening it signs no one in before a click. A key with the scope admin gets a link only from itself and from the key that created or last rotated it.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        post: operations["createSignInLink"];
+        /**
+         * Withdraw the link of a key
+         * @description A browser that signed in with it before stays signed in: see endSignIn.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        delete: operations["withdrawSignInLink"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys/{key_id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let an account of an OpenID provider sign in again
+         * @description Undoes the revocation of its key. The role is what its groups give it when it signs in. Keys that it had made stay revoked.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        post: operations["restoreAccount"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1349,9 +2289,31 @@ export interface paths {
          * Approve the code of a machine that requests a key
          * @description Its key expires with the key of this request, and is revoked with it.
          *
-         *     Scope: `admin`
+         *     Scope: `admin`. Reveals: nothing
          */
         post: operations["approveDevice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/device/enrol": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Exchange an enrolment key for the key of a machine
+         * @description The key may upload and nothing else. It is shown only once. A machine that enrols again, under the same `machine_id`, gets a new secret for the key that it had.
+         *
+         *     Scope: `enrol`. Reveals: nothing
+         */
+        post: operations["enrolMachine"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1369,7 +2331,7 @@ export interface paths {
          * List the workspaces of the installation
          * @description Without their contents, which need a key of each.
          *
-         *     Scope: `operator`
+         *     Scope: `operator`. Reveals: nothing
          */
         get: operations["listWorkspaces"];
         put?: never;
@@ -1377,7 +2339,7 @@ export interface paths {
          * Create a workspace
          * @description It has no key: `recount keys create --workspace NAME` makes the first.
          *
-         *     Scope: `operator`
+         *     Scope: `operator`. Reveals: nothing
          */
         post: operations["createWorkspace"];
         delete?: never;
@@ -1398,7 +2360,7 @@ export interface paths {
          * Rename a workspace
          * @description Keys stay valid; `--workspace NAME` of commands needs the new name from now on.
          *
-         *     Scope: `operator`
+         *     Scope: `operator`. Reveals: nothing
          */
         put: operations["renameWorkspace"];
         post?: never;
@@ -1419,7 +2381,7 @@ export interface paths {
          * Read the state of checks
          * @description The last one of each kind, and the findings of the last one that finished. Checks of the installation are only for keys with the scope operator.
          *
-         *     Scope: `admin`
+         *     Scope: `admin`. Reveals: nothing
          */
         get: operations["listChecks"];
         put?: never;
@@ -1427,10 +2389,108 @@ export interface paths {
          * Start a check
          * @description It continues when the client disconnects; one of each kind and workspace runs at a time. `GET /v1/checks` shows its progress. The scope `installation` also needs a key with the scope operator.
          *
-         *     Scope: `admin`
+         *     Scope: `admin`. Reveals: nothing
          */
         post: operations["startCheck"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/otlp/v1/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive log records by OTLP
+         * @description For exporters of OpenTelemetry: `OTEL_EXPORTER_OTLP_ENDPOINT` is the URL up to `/v1/otlp`. What agents say about API responses is stored, beside the transcripts and never as a part of their figures; everything else is left out, and accepted. It is safe to repeat.
+         *
+         *     Scope: `ingest`. Reveals: nothing
+         */
+        post: operations["receiveOtlpLogs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/otlp/v1/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive metrics by OTLP
+         * @description For exporters of OpenTelemetry: `OTEL_EXPORTER_OTLP_ENDPOINT` is the URL up to `/v1/otlp`. What agents say about API responses is stored, beside the transcripts and never as a part of their figures; everything else is left out, and accepted. It is safe to repeat.
+         *
+         *     Scope: `ingest`. Reveals: nothing
+         */
+        post: operations["receiveOtlpMetrics"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/otlp/v1/traces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive spans by OTLP
+         * @description For exporters of OpenTelemetry: `OTEL_EXPORTER_OTLP_ENDPOINT` is the URL up to `/v1/otlp`. What agents say about API responses is stored, beside the transcripts and never as a part of their figures; everything else is left out, and accepted. It is safe to repeat.
+         *
+         *     Scope: `ingest`. Reveals: nothing
+         */
+        post: operations["receiveOtlpTraces"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/bills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what is imported of vendors’ bills
+         * @description Scope: `read`. Reveals: figures
+         */
+        get: operations["listBills"];
+        put?: never;
+        /**
+         * Import lines of a vendor’s bill
+         * @description Lines of its usage and cost reports, as `recount bill import` reads them. A line that is stored already gets the new figures, so it is safe to repeat. They are compared with the transcripts (`GET /v1/analytics/bills`), and never part of another figure.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        post: operations["importBill"];
+        /**
+         * Delete lines of a vendor’s bill
+         * @description All lines, or the lines of the days from `first_day` to `last_day`.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        delete: operations["deleteBill"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1462,7 +2522,7 @@ export interface paths {
         };
         /**
          * Can requests be served
-         * @description Queries database and raw store, at most once a second, and writes to both, at most every half a minute. `space` warns before a disk is full.
+         * @description Queries database and raw store, at most once a second, and writes to both, at most every half a minute. `space` warns before a disk is full. Asks the nodes of a Citus cluster, at most every five seconds: `degraded` names those that do not answer.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -1486,7 +2546,7 @@ export interface paths {
          * Sign in to the dashboard with an API key
          * @description Sets a cookie with its own secret, not the key. It is httpOnly, SameSite=Strict, sent to `/signed-in/<page>` only, for 30 days, or 7 days without use. It ends with the key.
          *
-         *     Scope: `read`
+         *     Scope: `read`. Reveals: nothing
          */
         post: operations["signIn"];
         delete?: never;
@@ -1506,7 +2566,7 @@ export interface paths {
         put?: never;
         /**
          * Sign in to the dashboard with the code of a link
-         * @description The code, which works once, comes as `Authorization: Bearer <code>`: `recount up` prints one.
+         * @description The code, which works once, comes as `Authorization: Bearer <code>`: see createSignInLink; `recount up` prints one, too.
          */
         post: operations["signInByLink"];
         delete?: never;
@@ -1524,7 +2584,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sign out of the dashboard */
+        /**
+         * Sign out of the dashboard
+         * @description After a sign-in with an OpenID provider, its refresh token is revoked.
+         */
         post: operations["signOut"];
         delete?: never;
         options?: never;
@@ -1541,12 +2604,97 @@ export interface paths {
         };
         /**
          * Read whose key it is, and what it may do
-         * @description Scope: `read`
+         * @description Scope: `read`. Reveals: nothing
          */
         get: operations["getWhoami"];
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sign-in/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the OpenID providers to sign in with */
+        get: operations["listSignInProviders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sign-in/providers/{provider_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin a sign-in with an OpenID provider
+         * @description For the sign-in page: an authorisation code with PKCE, which only the page that has `flow` can redeem.
+         */
+        post: operations["beginSignIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sign-in/response": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Finish a sign-in with an OpenID provider
+         * @description Sets the same cookie as `POST /v1/sign-in`.
+         */
+        post: operations["finishSignIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/demo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Open the demo workspace
+         * @description Makes a workspace with some 300 sessions of an invented company, if there is none or if it is older than a day, and signs the browser in to it with separate secrets. The sign-in of the request stays valid. Workers ingest the sessions within seconds.
+         *
+         *     Scope: `operator`. Reveals: nothing
+         */
+        post: operations["openDemo"];
+        /**
+         * Delete the demo workspace
+         * @description Works with a key of the demo only.
+         *
+         *     Scope: `admin`. Reveals: nothing
+         */
+        delete: operations["deleteDemo"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1563,7 +2711,7 @@ export interface paths {
          * List the browsers that are signed in to the dashboard
          * @description With any key of the workspace.
          *
-         *     Scope: `admin`
+         *     Scope: `admin`. Reveals: nothing
          */
         get: operations["listSignIns"];
         put?: never;
@@ -1588,7 +2736,7 @@ export interface paths {
          * Sign a browser out of the dashboard
          * @description Its key stays valid.
          *
-         *     Scope: `admin`
+         *     Scope: `admin`. Reveals: nothing
          */
         delete: operations["endSignIn"];
         options?: never;
@@ -1600,6 +2748,132 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description A kind of finding that something was done about */
+        AddressedFinding: {
+            /**
+             * @description Kind of finding
+             * @enum {string}
+             */
+            kind: "repeated-call" | "repeated-error" | "repeated-read" | "cold-cache";
+            /**
+             * Format: date
+             * @description The first day when it was different
+             */
+            since: string;
+            /** @description What was done */
+            note: string | null;
+            /** @description Who, as in the audit log */
+            marked_by: string;
+            /** @description Person or name of the API key; null if it has none */
+            marked_by_name: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            marked_at: string;
+        };
+        /** @description Replaces what was marked before */
+        AddressedFindingRequestInput: {
+            /**
+             * Format: date
+             * @description The first day when it was different, in the time zone of each report; not in the future
+             */
+            since: string;
+            /** @description What was done, at most 300 characters */
+            note?: string;
+        };
+        /** @description Whether kinds of findings that were marked as addressed (`PUT /v1/findings/addressed/{kind}`) have a smaller share of the cost since. It compares complete weeks, at most eight before and after the day. Dismissed findings count, so that dismissing cannot make a share fall */
+        AddressedReport: {
+            filters: components["schemas"]["ReportFilters"];
+            /** @description What the workspace calls its currency; nothing is converted */
+            currency_label: string;
+            caveats: components["schemas"]["ReportCaveats"];
+            rows: components["schemas"]["AddressedRow"][];
+            /** @description Totals of all rows, those beyond `limit` included */
+            totals: {
+                addressed: number;
+            };
+            /** @description Whether there are more rows than `limit` */
+            truncated: boolean;
+            /** @description If there are no rows, when there are data. Null with rows */
+            data_range: components["schemas"]["DataRange"] | null;
+            /** @description The weeks of each row, in their order, those without spend included */
+            weeks: components["schemas"]["AddressedWeek"][];
+        };
+        AddressedRow: {
+            /**
+             * @description Kind of finding
+             * @enum {string}
+             */
+            kind: "repeated-call" | "repeated-error" | "repeated-read" | "cold-cache";
+            /**
+             * Format: date
+             * @description The first day when it was different
+             */
+            since: string;
+            /** @description What was done */
+            note: string | null;
+            /** @description Who, as in the audit log */
+            marked_by: string;
+            /** @description Person or name of the API key; null if it has none */
+            marked_by_name: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            marked_at: string;
+            before: components["schemas"]["AddressedSide"];
+            after: components["schemas"]["AddressedSide"];
+            /** @description `after.waste_share` − `before.waste_share` */
+            change: number | null;
+            /**
+             * @description `too-early` without two complete weeks of spend afterwards, `too-little-data` without three before; `fell` or `rose` if `chance` is 0.1 or less, else `unclear`
+             * @enum {string}
+             */
+            outcome: "fell" | "rose" | "unclear" | "too-early" | "too-little-data";
+            /** @description Of all ways to choose as many of these weeks as are after the day, the part where the share of the chosen weeks differs from the others’ at least as much, in the same direction; null without enough weeks */
+            chance: number | null;
+        };
+        AddressedSide: {
+            /** Format: date */
+            from: string;
+            /**
+             * Format: date
+             * @description The day after the last one
+             */
+            to: string;
+            findings: number;
+            /** @description Cost of the findings, each response once */
+            waste_usd: number;
+            /** @description All that was spent in this time */
+            cost_usd: number | null;
+            /** @description `waste_usd` / `cost_usd`; null if that is 0 or unknown */
+            waste_share: number | null;
+            /** @description Complete weeks with spend */
+            weeks: number;
+        };
+        AddressedWeek: {
+            /**
+             * @description Kind of finding
+             * @enum {string}
+             */
+            kind: "repeated-call" | "repeated-error" | "repeated-read" | "cold-cache";
+            is_after: boolean;
+            /** Format: date */
+            from: string;
+            /**
+             * Format: date
+             * @description The day after the last one
+             */
+            to: string;
+            findings: number;
+            /** @description Cost of the findings, each response once */
+            waste_usd: number;
+            /** @description All that was spent in this time */
+            cost_usd: number | null;
+            /** @description `waste_usd` / `cost_usd`; null if that is 0 or unknown */
+            waste_share: number | null;
+        };
         /** @description Errors of the model’s API and retries, by what the line names */
         ApiErrorsReport: {
             filters: components["schemas"]["ReportFilters"];
@@ -1619,6 +2893,12 @@ export interface components {
             truncated: boolean;
             /** @description If there are no rows, when there are data. Null with rows */
             data_range: components["schemas"]["DataRange"] | null;
+            /** @description One for each `breakdown` of the request, in its order; all are of one snapshot */
+            breakdowns?: {
+                group_by: ("hour" | "day" | "week" | "month" | "model" | "repository" | "project" | "git_branch" | "agent" | "agent_version" | "person" | "team" | "cost_centre" | "machine" | "kind_of_work" | "session" | "tool" | "tool_kind")[];
+                rows: components["schemas"]["ApiErrorsRow"][];
+                truncated: boolean;
+            }[];
         };
         ApiErrorsRow: {
             /** @description Its beginning in the time zone, with the offset: `2026-03-29T03:00:00+02:00` */
@@ -1630,14 +2910,26 @@ export interface components {
             /** @description `2026-03` */
             month?: string | null;
             model?: string | null;
+            /** @description The same name for all worktrees and clones */
+            repository?: string | null;
             project?: string | null;
             git_branch?: string | null;
             agent?: string | null;
             agent_version?: string | null;
+            /** @description Who has the name of the session, else that name */
             person?: string | null;
+            /** @description Team of that person on that day (UTC); null for none */
+            team?: string | null;
+            /** @description Of that person on that day, else of the team; null for none */
+            cost_centre?: string | null;
             machine?: string | null;
-            /** @description Session id */
+            /** @description What the turn was for, by its tool calls: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown */
+            kind_of_work?: string | null;
+            /** @description Session id; with it come the three below */
             session?: string;
+            session_title?: string | null;
+            session_start?: string | null;
+            is_subagent?: boolean;
             tool?: string;
             /** @description What the tool does, whatever its agent calls it: read, edit, shell, search, web, agent, skill, mcp, plan, question, other */
             tool_kind?: string;
@@ -1656,6 +2948,8 @@ export interface components {
             /** @description Last characters of the key */
             hint: string;
             scopes: string[];
+            /** @description Role with exactly these scopes; null if there is none */
+            role: ("viewer" | "member" | "team-lead" | "auditor" | "admin" | "operator" | "enrol") | null;
             /** @description Owner of the key. Its uploads are attributed to them; if null, the upload names the person */
             person: string | null;
             /**
@@ -1667,6 +2961,14 @@ export interface components {
             expires_at: string | null;
             /** @description Until when the secret before the last rotation is valid, or was; null if that had no grace */
             previous_expires_at: string | null;
+            /** @description Machines that a key with the scope enrol may have; null: any number */
+            machine_limit: number | null;
+            /** @description OpenID provider of the account that signs in with this key, whose secret no one has; null for other keys */
+            issuer: string | null;
+            /** @description When the link that signs in with this key expires; null if there is none, or it was used */
+            sign_in_link_expires_at: string | null;
+            /** @description Key that the machine of this one enrolled with; null for other keys */
+            enrolled_by: string | null;
             /** @description Exact to a minute; null if it was never used */
             last_used_at: string | null;
             revoked_at: string | null;
@@ -1679,12 +2981,19 @@ export interface components {
         ApiKeyRequestInput: {
             /** @description What the key is for */
             name: string;
-            /** @description `ingest` uploads, `read` reads, `admin` does everything, including deleting */
-            scopes: ("ingest" | "read" | "admin")[];
-            /** @description Person whose session it is, as the key or its uploader says */
+            /** @description `ingest`: upload; `read`: read everything; `figures`: read figures of everyone, without texts; `own`: read the sessions of its owner, with their texts; `team`: see, of people besides its owner, only names in the teams that its owner leads; `people`: see names of people where the workspace hides them; `texts`: read texts of everyone, each read noted in the audit log; `admin`: do everything, including deleting; `enrol`: get a machine its own key to upload with, and nothing else */
+            scopes?: ("ingest" | "read" | "figures" | "own" | "team" | "people" | "texts" | "admin" | "enrol")[];
+            /**
+             * @description A named set of scopes, instead of `scopes`
+             * @enum {string}
+             */
+            role?: "viewer" | "member" | "team-lead" | "auditor" | "admin" | "enrol";
+            /** @description Owner of the key; the scopes `own` and `team` need one */
             person?: string;
             /** @description ISO 8601, when the key expires; null if never */
             expires_at?: string | null;
+            /** @description Machines that a key with the scope enrol may have. Default: any number */
+            machine_limit?: number;
         };
         /** @description How a key is rotated */
         ApiKeyRotationInput: {
@@ -1709,7 +3018,7 @@ export interface components {
         /** @description The machine that now fetches its key */
         ApprovedDevice: {
             machine: string;
-            scopes: ("ingest" | "read")[];
+            scopes: ("ingest" | "read" | "figures" | "own")[];
         };
         /** @description A file that an agent keeps with a session’s transcript */
         Attachment: {
@@ -1739,7 +3048,7 @@ export interface components {
             uploader_key_id: string | null;
             /** @description Machine that it came from; null if unknown */
             machine: string | null;
-            /** @description Person of the API key that uploaded it, else the one named in the upload; null if unknown */
+            /** @description Who has the name that it arrived under, as in reports, else that name; null if unknown */
             person: string | null;
             /**
              * Format: date-time
@@ -1772,7 +3081,7 @@ export interface components {
             path: string;
             size_bytes: number;
         };
-        /** @description A recorded change */
+        /** @description A recorded change, or read of others’ texts */
         AuditEntry: {
             /** @description ULID */
             id: string;
@@ -1785,20 +3094,168 @@ export interface components {
             actor: string;
             /** @description `<noun>.<verb>`, such as `key.create` or `session.delete`; there may be ones that are not known yet */
             action: string;
-            /** @description Ids of what was changed, 1,000 at most */
+            /** @description Name of the actor’s key; null for other actors */
+            actor_name: string | null;
+            /** @description Person of the actor’s key; null if it has none */
+            actor_person: string | null;
+            /** @description Ids of what was changed or read, 1,000 at most */
             subjects: string[];
             /** @description Counts, names, values of settings; what there is depends on the action */
             details: {
                 [key: string]: unknown;
             };
         };
-        /** @description Changes, the latest first */
+        /** @description Changes and reads, the latest first */
         AuditList: {
             entries: components["schemas"]["AuditEntry"][];
             /** @description Opaque; give it back as `cursor` for the next page. Null on the last page */
             next_cursor: string | null;
         };
-        /** @description Blocks of five hours, the window of the vendor’s limits, in order of time. One starts at the full hour (UTC) of the first response after the end of the previous one; of the filters only `agent` affects that, the others select what is counted */
+        Bill: {
+            vendor: string;
+            lines: number;
+            /**
+             * Format: date
+             * @description In UTC, as vendors count
+             */
+            first_day: string;
+            /**
+             * Format: date
+             * @description In UTC, as vendors count
+             */
+            last_day: string;
+            amount_usd: number;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            imported_at: string;
+        };
+        /** @description A row for each vendor */
+        BillList: {
+            bills: components["schemas"]["Bill"][];
+        };
+        /** @description Number of lines */
+        BillReceipt: {
+            /** @description Stored, replaced or deleted */
+            lines: number;
+        };
+        BillRowInput: {
+            /**
+             * Format: date
+             * @description In UTC, as vendors count
+             */
+            day: string;
+            /**
+             * @description An amount, or tokens without one
+             * @enum {string}
+             */
+            kind: "cost" | "usage";
+            model: string | null;
+            lineItem: string | null;
+            serviceTier: string | null;
+            amountUsd: number | null;
+            /** @description Without cache; null if the report has no tokens */
+            inputTokens: number | null;
+            /** @description Null if the report has no tokens */
+            outputTokens: number | null;
+            /** @description Null if the report has no tokens */
+            cacheReadTokens: number | null;
+            /** @description Null if the report has no tokens */
+            cacheWriteTokens: number | null;
+            /** @description The same in each report that has this line */
+            identity: string;
+        };
+        /** @description The vendors’ bills (`POST /v1/bills`) beside telemetry and transcripts, with the known reasons of the difference; by time, then the largest amount first. On the days between the first and the last of a vendor’s bill, which are in UTC. Bills know the filters of time and model only; others apply to telemetry and transcripts. No figure of a bill is part of any other report */
+        BillsReport: {
+            filters: components["schemas"]["ReportFilters"];
+            /** @description What the workspace calls its currency; nothing is converted */
+            currency_label: string;
+            caveats: components["schemas"]["ReportCaveats"];
+            rows: components["schemas"]["BillsRow"][];
+            /** @description Totals of all rows, those beyond `limit` included */
+            totals: {
+                /** @description On the vendor’s bill, credits and other items included */
+                bill_usd: number;
+                /** @description As the agents state it; null if none does */
+                telemetry_usd: number | null;
+                /** @description Our estimate from the transcripts; null if no response has a price */
+                transcript_usd: number | null;
+                /** @description All classes; null if no usage report is imported */
+                bill_tokens: number | null;
+                transcript_tokens: number;
+                /** @description `bill_usd` − `transcript_usd`; the seven figures that follow add up to it */
+                difference_usd: number;
+                /** @description Seats, searches and other items that are not tokens of a model */
+                other_items_usd: number;
+                /** @description Credits and discounts; negative */
+                credits_usd: number;
+                /** @description Sessions that telemetry names and no one uploaded, as the agents state it */
+                missing_sessions_usd: number;
+                /** @description Requests that telemetry has and the transcripts of their sessions have not */
+                only_telemetry_usd: number;
+                /** @description Models on the bill that no transcript of the period has: other programs with the same account, or machines without telemetry */
+                no_transcripts_usd: number;
+                /** @description Transcripts of models that the bill does not have: used in a subscription, or under another account; negative */
+                not_billed_usd: number;
+                /** @description What remains of the difference */
+                unexplained_usd: number;
+                /** @description Part of `bill_usd` at another tier than the standard one, such as batch or priority */
+                other_tier_usd: number;
+                /** @description Responses without a price, which `transcript_usd` lacks */
+                unpriced_responses: number;
+            };
+            /** @description Whether there are more rows than `limit` */
+            truncated: boolean;
+            /** @description If there are no rows, when there are data. Null with rows */
+            data_range: components["schemas"]["DataRange"] | null;
+            /** @description One for each `breakdown` of the request, in its order; all are of one snapshot */
+            breakdowns?: {
+                group_by: ("hour" | "day" | "week" | "month" | "model" | "repository" | "project" | "git_branch" | "agent" | "agent_version" | "person" | "team" | "cost_centre" | "machine" | "kind_of_work" | "session" | "tool" | "tool_kind")[];
+                rows: components["schemas"]["BillsRow"][];
+                truncated: boolean;
+            }[];
+        };
+        BillsRow: {
+            /** @description Date in the time zone; null, as in all times, for what has no timestamp */
+            day?: string | null;
+            /** @description Date of its Monday */
+            week?: string | null;
+            /** @description `2026-03` */
+            month?: string | null;
+            model?: string | null;
+            vendor: string;
+            /** @description On the vendor’s bill, credits and other items included */
+            bill_usd: number;
+            /** @description As the agents state it; null if none does */
+            telemetry_usd: number | null;
+            /** @description Our estimate from the transcripts; null if no response has a price */
+            transcript_usd: number | null;
+            /** @description All classes; null if no usage report is imported */
+            bill_tokens: number | null;
+            transcript_tokens: number;
+            /** @description `bill_usd` − `transcript_usd`; the seven figures that follow add up to it */
+            difference_usd: number;
+            /** @description Seats, searches and other items that are not tokens of a model */
+            other_items_usd: number;
+            /** @description Credits and discounts; negative */
+            credits_usd: number;
+            /** @description Sessions that telemetry names and no one uploaded, as the agents state it */
+            missing_sessions_usd: number;
+            /** @description Requests that telemetry has and the transcripts of their sessions have not */
+            only_telemetry_usd: number;
+            /** @description Models on the bill that no transcript of the period has: other programs with the same account, or machines without telemetry */
+            no_transcripts_usd: number;
+            /** @description Transcripts of models that the bill does not have: used in a subscription, or under another account; negative */
+            not_billed_usd: number;
+            /** @description What remains of the difference */
+            unexplained_usd: number;
+            /** @description Part of `bill_usd` at another tier than the standard one, such as batch or priority */
+            other_tier_usd: number;
+            /** @description Responses without a price, which `transcript_usd` lacks */
+            unpriced_responses: number;
+        };
+        /** @description Blocks of five hours, the provider’s rate-limit window, in order of time. One starts at the full hour (UTC) of the first response after the end of the previous one; of the filters only `agent` affects that, the others select what is counted */
         BlocksReport: {
             filters: components["schemas"]["ReportFilters"];
             /** @description What the workspace calls its currency; nothing is converted */
@@ -1925,6 +3382,255 @@ export interface components {
             /** @description Responses that name no model, priced at the default rates */
             default_priced_responses: number;
         };
+        /** @description A limit of what is spent in each period */
+        Budget: {
+            /** @description ULID */
+            id: string;
+            name: string;
+            /** @enum {string} */
+            period: "day" | "week" | "month";
+            time_zone: string;
+            /** @enum {string} */
+            unit: "usd" | "tokens";
+            amount: number;
+            filters: {
+                [key: string]: string | string[];
+            };
+            thresholds: number[];
+            forecast_percent: number | null;
+            anomaly_factor: number | null;
+            /** @description Destinations that get its warnings; null for all */
+            destination_ids: string[] | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            updated_at: string;
+            /** @description Null if its filters can no longer be told apart from other names */
+            status: components["schemas"]["BudgetStatus"] | null;
+        };
+        /** @description Fields that are left out stay as they are. What a budget counts does not change */
+        BudgetChangeInput: {
+            /** @description What people call it; unique in the workspace */
+            name?: string;
+            /** @description Dollars at list prices, or tokens, of a period */
+            amount?: number;
+            /** @description Percent of the amount that it warns at */
+            thresholds?: number[];
+            /** @description Percent of the amount that the forecast of the month must reach for a warning; null for none. Only for dollars and months */
+            forecast_percent?: number | null;
+            /** @description Warns of a day that exceeds this many times the median of the days with use among the 28 before it, if there are at least 7, and is at least 1 % of the amount; null for none */
+            anomaly_factor?: number | null;
+            /** @description Destinations that get its warnings; null for all */
+            destination_ids?: string[] | null;
+        };
+        /** @description A warning. Each happens once, whatever becomes of the figure later */
+        BudgetCrossing: {
+            /**
+             * Format: date
+             * @description First day of the period; for an anomaly, the day
+             */
+            period_start: string;
+            /** @enum {string} */
+            kind: "threshold" | "forecast" | "anomaly";
+            /** @description Percent of the amount that was reached; 0 for an anomaly */
+            threshold: number;
+            /**
+             * Format: date-time
+             * @description When a worker found it
+             */
+            crossed_at: string;
+            /** @description True if the period, or the day of an anomaly, was over by then, as what came later was uploaded later */
+            is_late: boolean;
+            /** @description What was spent by then, or is forecast */
+            figure: number;
+            /** @description Amount of the budget at that time */
+            amount: number;
+            /** @enum {string} */
+            unit: "usd" | "tokens";
+            /** @description Of a forecast: lower end of its range */
+            low: number | null;
+            high: number | null;
+            /** @description Of an anomaly: the median that the day exceeds */
+            median: number | null;
+        };
+        /** @description What counts, by the filters of reports; everything without any */
+        BudgetFiltersInput: {
+            /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+            agent?: string | string[];
+            /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+            repository?: string | string[];
+            /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+            project?: string | string[];
+            /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+            machine?: string | string[];
+            /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+            person?: string | string[];
+            /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+            team?: string | string[];
+            /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+            cost_centre?: string | string[];
+            /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+            kind_of_work?: string | string[];
+            /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+            git_branch?: string | string[];
+            /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+            model?: string | string[];
+            /**
+             * @description Sub-agents included, excluded, or only
+             * @enum {string}
+             */
+            subagents?: "include" | "exclude" | "only";
+        };
+        /** @description What a budget has warned of, the latest first */
+        BudgetHistory: {
+            crossings: components["schemas"]["BudgetCrossing"][];
+            /** @description Opaque; give it back as `cursor` for the next page. Null on the last page */
+            next_cursor: string | null;
+        };
+        /** @description All budgets of the workspace, by name */
+        BudgetList: {
+            budgets: components["schemas"]["Budget"][];
+        };
+        /** @description A budget to be made */
+        BudgetRequestInput: {
+            /** @description What people call it; unique in the workspace */
+            name: string;
+            /**
+             * @description Weeks begin on Monday
+             * @default month
+             * @enum {string}
+             */
+            period: "day" | "week" | "month";
+            /**
+             * @description IANA time zone of days, weeks and months, and of dates in `from` and `to`
+             * @default UTC
+             */
+            time_zone: string;
+            /**
+             * @default usd
+             * @enum {string}
+             */
+            unit: "usd" | "tokens";
+            /** @description Dollars at list prices, or tokens, of a period */
+            amount: number;
+            /** @default {} */
+            filters: components["schemas"]["BudgetFiltersInput"];
+            /** @description Percent of the amount that it warns at */
+            thresholds?: number[];
+            /** @description By default 100 for dollars and months, else null */
+            forecast_percent?: number | null;
+            /**
+             * @description Warns of a day that exceeds this many times the median of the days with use among the 28 before it, if there are at least 7, and is at least 1 % of the amount; null for none
+             * @default 3
+             */
+            anomaly_factor: number | null;
+            /** @description Destinations that get its warnings; null for all */
+            destination_ids?: string[] | null;
+        };
+        /** @description The current period */
+        BudgetStatus: {
+            /**
+             * Format: date
+             * @description First day of the period
+             */
+            from: string;
+            /**
+             * Format: date
+             * @description The day after the last one
+             */
+            to: string;
+            /** @description Dollars at list prices of what has a price, or tokens */
+            spent: number;
+            /** @description `spent` / `amount` */
+            spent_share: number;
+            /** @description Responses without a price, which the dollars lack */
+            unpriced_responses: number;
+            /** @description Of the whole month, as the report `forecast` has it, for dollars and months: four of five months are meant to end between `low_usd` and `high_usd`. Null without enough history */
+            forecast: {
+                cost_usd: number;
+                low_usd: number;
+                high_usd: number;
+            } | null;
+            /** @description Filters that match nothing in the workspace, in words */
+            unmatched: string[];
+        };
+        /** @description Tokens and cost compared with an earlier period; the largest differences of cost first. Without `from` there is no earlier period, and everything is new */
+        ChangesReport: {
+            filters: components["schemas"]["ReportFilters"];
+            /** @description What the workspace calls its currency; nothing is converted */
+            currency_label: string;
+            caveats: components["schemas"]["ReportCaveats"];
+            rows: components["schemas"]["ChangesRow"][];
+            /** @description Totals of all rows, those beyond `limit` included */
+            totals: {
+                /** @description Cost of the responses that have a price. It is 0 without any response, null if no response has a price */
+                cost_usd: number | null;
+                /** @description Cost of the responses that have a price. It is 0 without any response, null if no response has a price */
+                previous_cost_usd: number | null;
+                /** @description Null if the cost of either period is unknown */
+                change_usd: number | null;
+                total_tokens: number;
+                previous_total_tokens: number;
+                sessions: number;
+                previous_sessions: number;
+            };
+            /** @description Whether there are more rows than `limit` */
+            truncated: boolean;
+            /** @description If there are no rows, when there are data. Null with rows */
+            data_range: components["schemas"]["DataRange"] | null;
+            /** @description One for each `breakdown` of the request, in its order; all are of one snapshot */
+            breakdowns?: {
+                group_by: ("hour" | "day" | "week" | "month" | "model" | "repository" | "project" | "git_branch" | "agent" | "agent_version" | "person" | "team" | "cost_centre" | "machine" | "kind_of_work" | "session" | "tool" | "tool_kind")[];
+                rows: components["schemas"]["ChangesRow"][];
+                truncated: boolean;
+            }[];
+            /** @description The earlier period */
+            previous: {
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                from: string;
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                to: string;
+            } | null;
+        };
+        ChangesRow: {
+            /** @description The same name for all worktrees and clones */
+            repository?: string | null;
+            model?: string | null;
+            /** @description Who has the name of the session, else that name */
+            person?: string | null;
+            /** @description Team of that person on that day (UTC); null for none */
+            team?: string | null;
+            /** @description Of that person on that day, else of the team; null for none */
+            cost_centre?: string | null;
+            agent?: string | null;
+            project?: string | null;
+            machine?: string | null;
+            git_branch?: string | null;
+            /** @description What the turn was for, by its tool calls: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown */
+            kind_of_work?: string | null;
+            /** @description Cost of the responses that have a price. It is 0 without any response, null if no response has a price */
+            cost_usd: number | null;
+            /** @description Cost of the responses that have a price. It is 0 without any response, null if no response has a price */
+            previous_cost_usd: number | null;
+            /** @description Null if the cost of either period is unknown */
+            change_usd: number | null;
+            total_tokens: number;
+            previous_total_tokens: number;
+            sessions: number;
+            previous_sessions: number;
+        };
         /** @description Points that a session can be rewound to */
         CheckpointList: {
             /** @description Session id, as the agent gave it; a sub-agent has its own, made of its parent session and its agent id */
@@ -1951,6 +3657,12 @@ export interface components {
             truncated: boolean;
             /** @description If there are no rows, when there are data. Null with rows */
             data_range: components["schemas"]["DataRange"] | null;
+            /** @description One for each `breakdown` of the request, in its order; all are of one snapshot */
+            breakdowns?: {
+                group_by: ("hour" | "day" | "week" | "month" | "model" | "repository" | "project" | "git_branch" | "agent" | "agent_version" | "person" | "team" | "cost_centre" | "machine" | "kind_of_work" | "session" | "tool" | "tool_kind")[];
+                rows: components["schemas"]["CompactionsRow"][];
+                truncated: boolean;
+            }[];
         };
         CompactionsRow: {
             /** @description Its beginning in the time zone, with the offset: `2026-03-29T03:00:00+02:00` */
@@ -1962,14 +3674,26 @@ export interface components {
             /** @description `2026-03` */
             month?: string | null;
             model?: string | null;
+            /** @description The same name for all worktrees and clones */
+            repository?: string | null;
             project?: string | null;
             git_branch?: string | null;
             agent?: string | null;
             agent_version?: string | null;
+            /** @description Who has the name of the session, else that name */
             person?: string | null;
+            /** @description Team of that person on that day (UTC); null for none */
+            team?: string | null;
+            /** @description Of that person on that day, else of the team; null for none */
+            cost_centre?: string | null;
             machine?: string | null;
-            /** @description Session id */
+            /** @description What the turn was for, by its tool calls: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown */
+            kind_of_work?: string | null;
+            /** @description Session id; with it come the three below */
             session?: string;
+            session_title?: string | null;
+            session_start?: string | null;
+            is_subagent?: boolean;
             tool?: string;
             /** @description What the tool does, whatever its agent calls it: read, edit, shell, search, web, agent, skill, mcp, plan, question, other */
             tool_kind?: string;
@@ -2018,12 +3742,104 @@ export interface components {
             first_timestamp: string | null;
             last_timestamp: string | null;
         };
+        /** @description A message to a destination */
+        Delivery: {
+            /** @description ULID; `webhook-id` of the requests. Receivers tell repeated deliveries by it */
+            id: string;
+            destination_id: string;
+            /** @description `budget.crossed`, `digest.due` or `test`; there may be others later */
+            event: string;
+            /** @description `data` of the requests */
+            payload: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description `failed` means given up: it can be tried again by hand
+             * @enum {string}
+             */
+            state: "waiting" | "sent" | "failed";
+            attempts: number;
+            /**
+             * Format: date-time
+             * @description For `waiting`: not before
+             */
+            next_attempt_at: string;
+            /** @description Of the latest attempt; null if it was sent, or not tried yet */
+            failure_reason: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            created_at: string;
+            /** @description When it was sent or given up; kept for 30 days from then on */
+            ended_at: string | null;
+        };
+        /** @description Messages, the latest first */
+        DeliveryList: {
+            deliveries: components["schemas"]["Delivery"][];
+            /** @description Opaque; give it back as `cursor` for the next page. Null on the last page */
+            next_cursor: string | null;
+        };
+        /** @description A place that warnings are sent to, without its secrets */
+        Destination: {
+            /** @description ULID */
+            id: string;
+            name: string;
+            /** @enum {string} */
+            kind: "slack" | "webhook" | "email";
+            /** @description Host of the URL, or addresses of the e-mail */
+            hint: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            created_at: string;
+        };
+        /** @description All destinations of the workspace, by name */
+        DestinationList: {
+            destinations: components["schemas"]["Destination"][];
+        };
+        /** @description A destination to be made */
+        DestinationRequestInput: {
+            /**
+             * @description Incoming webhook of Slack, Mattermost and others that accept `{"text": "…"}`
+             * @constant
+             */
+            kind: "slack";
+            /** @description What people call it; unique in the workspace */
+            name: string;
+            /**
+             * Format: uri
+             * @description It is a secret: it is stored encrypted, and no answer has it
+             */
+            url: string;
+        } | {
+            /**
+             * @description JSON, signed as the Standard Webhooks specification says
+             * @constant
+             */
+            kind: "webhook";
+            /** @description What people call it; unique in the workspace */
+            name: string;
+            /**
+             * Format: uri
+             * @description Stored encrypted; no answer has it
+             */
+            url: string;
+        } | {
+            /** @constant */
+            kind: "email";
+            /** @description What people call it; unique in the workspace */
+            name: string;
+            /** @description Recipients, who see each other */
+            addresses: string[];
+        };
         /** @description A machine that may have a key of the workspace */
         DeviceApprovalInput: {
             /** @description As the machine shows it; case, hyphens and spaces do not matter */
             user_code: string;
             /** @description By default, the scopes that the machine asked for */
-            scopes?: ("ingest" | "read")[];
+            scopes?: ("ingest" | "read" | "figures" | "own")[];
             /** @description Owner of the machine. Its uploads are attributed to them */
             person?: string;
         };
@@ -2077,6 +3893,126 @@ export interface components {
             device_code: string;
             /** @description As OAuth clients send it; ignored */
             client_id?: string;
+        };
+        /** @description A report that is sent when a week or month is over */
+        Digest: {
+            /** @description ULID */
+            id: string;
+            name: string;
+            /** @enum {string} */
+            period: "week" | "month";
+            time_zone: string;
+            filters: {
+                [key: string]: string | string[];
+            };
+            destination_ids: string[] | null;
+            /** @description First day of the latest period that was sent; null if none was */
+            sent_period: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            created_at: string;
+        };
+        /** @description Fields that are left out stay as they are */
+        DigestChangeInput: {
+            /** @description What people call it; unique in the workspace */
+            name?: string;
+            /**
+             * @description Weeks begin on Monday
+             * @enum {string}
+             */
+            period?: "week" | "month";
+            filters?: components["schemas"]["BudgetFiltersInput"];
+            /** @description Destinations that get it; null for all */
+            destination_ids?: string[] | null;
+            time_zone?: string;
+        };
+        /** @description All digests of the workspace, by name */
+        DigestList: {
+            digests: components["schemas"]["Digest"][];
+        };
+        /** @description The digest of the latest period that is over, as it would be sent now */
+        DigestPreview: {
+            /** @description Subject of a mail */
+            heading: string;
+            /** @description As text */
+            plain: string;
+            html: string;
+            /** @description `data` of the requests to webhooks */
+            content: {
+                digest_id: string;
+                name: string;
+                /** @enum {string} */
+                period: "week" | "month";
+                time_zone: string;
+                filters: {
+                    [key: string]: string | string[];
+                };
+                /**
+                 * Format: date
+                 * @description First day
+                 */
+                from: string;
+                /**
+                 * Format: date
+                 * @description The day after the last one
+                 */
+                to: string;
+                totals: {
+                    /** @description At list prices; null if no response has a price */
+                    cost_usd: number | null;
+                    total_tokens: number;
+                    sessions: number;
+                    /** @description Responses without a price, which the cost lacks */
+                    unpriced_responses: number;
+                };
+                /** @description The period before */
+                previous: {
+                    /** @description At list prices; null if no response has a price */
+                    cost_usd: number | null;
+                    total_tokens: number;
+                    sessions: number;
+                    /** @description Responses without a price, which the cost lacks */
+                    unpriced_responses: number;
+                };
+                groups: {
+                    /** @enum {string} */
+                    by: "repository" | "person" | "model";
+                    rows: {
+                        name: string | null;
+                        /** @description At list prices; null if no response has a price */
+                        cost_usd: number | null;
+                        total_tokens: number;
+                        sessions: number;
+                        /** @description Responses without a price, which the cost lacks */
+                        unpriced_responses: number;
+                    }[];
+                    truncated: boolean;
+                }[];
+                /** @description Filters that match nothing in the workspace, in words */
+                unmatched: string[];
+            };
+        };
+        /** @description A digest to be made */
+        DigestRequestInput: {
+            /** @description What people call it; unique in the workspace */
+            name: string;
+            /**
+             * @description Weeks begin on Monday
+             * @default week
+             * @enum {string}
+             */
+            period: "week" | "month";
+            /**
+             * @description IANA time zone of days, weeks and months, and of dates in `from` and `to`
+             * @default UTC
+             */
+            time_zone: string;
+            /** @default {} */
+            filters: components["schemas"]["BudgetFiltersInput"];
+            /** @description Destinations that get it; null for all */
+            destination_ids?: string[] | null;
         };
         /** @description Copies of API responses that disagree, with their places and uploaders; the largest range of costs first. A response is listed, with all of its copies, if any of them passes the filters */
         DisagreementsReport: {
@@ -2149,7 +4085,7 @@ export interface components {
         /** @description A disagreement between raw store, database and queue */
         DoctorFinding: {
             /** @enum {string} */
-            kind: "orphan-object" | "orphan-stream" | "orphan-attachment" | "missing-object" | "wrong-size" | "wrong-content" | "unreadable-object" | "wrong-description" | "missing-stream" | "wrong-stream-size" | "wrong-stream-content" | "damaged-attachment" | "lost-job" | "failed-transcript" | "unfinished-deletion" | "notice" | "search-behind" | "damaged-relation" | "unchecked-database" | "undescribed-objects" | "stale-uploads";
+            kind: "orphan-object" | "orphan-stream" | "orphan-attachment" | "missing-object" | "wrong-size" | "wrong-content" | "unreadable-object" | "wrong-description" | "missing-stream" | "wrong-stream-size" | "wrong-stream-content" | "damaged-attachment" | "lost-job" | "failed-transcript" | "unfinished-deletion" | "notice" | "search-behind" | "lost-segments" | "silent-node" | "damaged-relation" | "unchecked-database" | "undescribed-objects" | "stale-uploads" | "unwritable-store";
             /** @description It was repaired */
             fixed: boolean;
             workspaceId?: string;
@@ -2179,6 +4115,10 @@ export interface components {
             transcriptCount?: number;
             /** @description A table or an index */
             relation?: string;
+            /** @description A node of the cluster of the database, `host:port` */
+            node?: string;
+            /** @description Names of the workspaces on that node */
+            workspaces?: string[];
             reason?: string;
         };
         /** @description The output of `recount doctor --json` */
@@ -2214,11 +4154,20 @@ export interface components {
                 streamsWithoutChecksum: number;
             };
         };
+        /** @description A machine that exchanges an enrolment key for its own */
+        EnrolmentRequestInput: {
+            /** @description Name of the machine, which becomes the name of the key */
+            machine: string;
+            /** @description SHA-256, hex, of what tells the machine from others; it enrols again under the same one */
+            machine_id: string;
+            /** @description Owner of the machine. Its uploads are attributed to them */
+            person?: string;
+        };
         ExpensiveSession: {
             /** @description Session id, as the agent gave it; a sub-agent has its own, made of its parent session and its agent id */
             session_id: string;
-            /** @description Or else the beginning of the first prompt */
-            title: string | null;
+            /** @description What to call it, in one line of at most 120 characters: the title that a person gave it, or else the agent’s own, or else the first line of its first prompt that says what was asked, or else its ID */
+            title: string;
             project: string | null;
             git_branch: string | null;
             agent: string;
@@ -2311,6 +4260,54 @@ export interface components {
             /** @description Estimate of what the results added to the context (a quarter of their bytes) */
             estimated_tokens: number;
         };
+        /** @description Findings that are left out of lists and of potential waste */
+        FindingDismissal: {
+            id: string;
+            /**
+             * @description Kind of finding
+             * @enum {string}
+             */
+            kind: "repeated-call" | "repeated-error" | "repeated-read" | "large-result" | "cold-cache" | "unfinished-session" | "expensive-session";
+            /**
+             * @description `session` dismisses the findings of one session; the others, all findings of a repository, a person or a tool
+             * @enum {string}
+             */
+            subject_type: "session" | "repository" | "person" | "tool";
+            subject: string;
+            /** @description Title of the session; null for other subjects */
+            title: string | null;
+            reason: string | null;
+            /** @description Who, as in the audit log */
+            dismissed_by: string;
+            /** @description Person or name of the API key; null if it has none */
+            dismissed_by_name: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            dismissed_at: string;
+        };
+        /** @description The latest first; a workspace has at most 1000 */
+        FindingDismissalList: {
+            dismissals: components["schemas"]["FindingDismissal"][];
+        };
+        /** @description Findings that need nothing done */
+        FindingDismissalRequestInput: {
+            /**
+             * @description Kind of finding
+             * @enum {string}
+             */
+            kind: "repeated-call" | "repeated-error" | "repeated-read" | "large-result" | "cold-cache" | "unfinished-session" | "expensive-session";
+            /**
+             * @description `session` dismisses the findings of one session; the others, all findings of a repository, a person or a tool
+             * @enum {string}
+             */
+            subject_type: "session" | "repository" | "person" | "tool";
+            /** @description Id of the session, or the full name of the repository, person or tool. A tool needs a kind that is about calls */
+            subject: string;
+            /** @description At most 300 characters */
+            reason?: string;
+        };
         FindingKindFigures: {
             /**
              * @description `repeated-call` is a tool called with the same input three times in a row, or more often. `repeated-error` is calls of a tool that failed with the same error three times in a row, or more often. `repeated-read` is the same part of a file read three times or more in a session, without an edit of it in between. `large-result` is a tool result of `min_result_bytes` or more. `cold-cache` is a response after a pause that outlasted the cache, so that it was written again. `unfinished-session` means its last prompt has no answer, or its last tool call no result, for an hour. `expensive-session` means its own cost is `min_session_cost_usd` or more.
@@ -2327,6 +4324,9 @@ export interface components {
             cost_usd: number | null;
             findings: number;
             sessions: number;
+            dismissed_findings: number;
+            /** @description What `cost_usd` would have in addition if nothing were dismissed; null if unknown */
+            dismissed_cost_usd: number | null;
         };
         /** @description Potential waste, each finding with its place; the most expensive first, then those with most tokens. Categories can overlap, so they do not add up */
         FindingsReport: {
@@ -2337,13 +4337,16 @@ export interface components {
             rows: components["schemas"]["FindingsRow"][];
             /** @description Totals of all rows, those beyond `limit` included */
             totals: {
+                /** @description Those that are listed, rows beyond `limit` included */
                 findings: number;
+                /** @description Those that were dismissed, listed or not */
+                dismissed_findings: number;
             };
             /** @description Whether there are more rows than `limit` */
             truncated: boolean;
             /** @description If there are no rows, when there are data. Null with rows */
             data_range: components["schemas"]["DataRange"] | null;
-            /** @description Figures of all findings, by kind */
+            /** @description Figures of all findings that were not dismissed, by kind */
             kinds: components["schemas"]["FindingKindFigures"][];
         };
         FindingsRow: {
@@ -2362,8 +4365,11 @@ export interface components {
             cost_usd: number | null;
             /** @description Session id, as the agent gave it; a sub-agent has its own, made of its parent session and its agent id */
             session_id: string;
-            title: string | null;
+            /** @description What to call it, in one line of at most 120 characters: the title that a person gave it, or else the agent’s own, or else the first line of its first prompt that says what was asked, or else its ID */
+            title: string;
             project: string | null;
+            repository: string | null;
+            person: string | null;
             /** @description When the first call, the response after the pause, or the session was */
             timestamp: string | null;
             /** @description Message where it begins; null for sessions, and if a response has no message */
@@ -2375,6 +4381,52 @@ export interface components {
             subject: string | null;
             /** @description Length of the pause, for `cold-cache` */
             pause_ms: number | null;
+            is_dismissed: boolean;
+        };
+        /** @description The current month: today, so far, the same days of last month, and a forecast. It ends at `to`, or now: only what happened before counts, so an earlier forecast can be repeated */
+        ForecastReport: {
+            filters: components["schemas"]["ReportFilters"];
+            /** @description What the workspace calls its currency; nothing is converted */
+            currency_label: string;
+            caveats: components["schemas"]["ReportCaveats"];
+            rows: components["schemas"]["ForecastRow"][];
+            /** @description Totals of all rows, those beyond `limit` included */
+            totals: {
+                /** @description `2026-03` */
+                month: string;
+                /** @description Days in the month */
+                days: number;
+                /** @description Days after today */
+                days_left: number;
+                /** @description Complete days before today that the forecast is made from, those without use included: at least 14, at most 28 */
+                history_days: number;
+            };
+            /** @description Whether there are more rows than `limit` */
+            truncated: boolean;
+            /** @description If there are no rows, when there are data. Null with rows */
+            data_range: components["schemas"]["DataRange"] | null;
+        };
+        ForecastRow: {
+            /** @enum {string} */
+            period: "today" | "month-to-date" | "same-days-last-month" | "last-month" | "forecast";
+            /** Format: date */
+            from: string;
+            /**
+             * Format: date
+             * @description The day after the last one
+             */
+            to: string;
+            /** @description For `forecast`, of the whole month, and null without enough history. Otherwise 0 without any response, null if no response has a price */
+            cost_usd: number | null;
+            /** @description For `forecast`: four of five months are meant to end between this and `high_usd` */
+            low_usd: number | null;
+            high_usd: number | null;
+            /** @description Null for `forecast` */
+            total_tokens: number | null;
+            /** @description Null for `forecast` */
+            sessions: number | null;
+            /** @description Responses without a price, which the cost lacks; null for `forecast` */
+            unpriced_responses: number | null;
         };
         /** @description The process is up */
         Health: {
@@ -2422,6 +4474,8 @@ export interface components {
         KeyHolder: {
             key_id: string;
             scopes: string[];
+            /** @description Role with exactly these scopes; null if there is none */
+            role: ("viewer" | "member" | "team-lead" | "auditor" | "admin" | "operator" | "enrol") | null;
             /** @description Owner of the key. Its uploads are attributed to them; if null, the upload names the person */
             person: string | null;
             expires_at: string | null;
@@ -2627,6 +4681,39 @@ export interface components {
             /** @description Estimate of what the results added to the context (a quarter of their bytes) */
             estimated_tokens: number;
         };
+        /** @description What the filters by name mean */
+        MeantNames: {
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            agent: string[] | null;
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            repository: string[] | null;
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            project: string[] | null;
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            git_branch: string[] | null;
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            machine: string[] | null;
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            person: string[] | null;
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            team: string[] | null;
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            cost_centre: string[] | null;
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            kind_of_work: string[] | null;
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            model: string[] | null;
+            /** @description Values that match nothing in the workspace. If all values of a filter are here, nothing passes it */
+            unmatched: {
+                /** @description The parameter */
+                field: string;
+                value: string;
+                /** @description For the person who typed it */
+                message: string;
+                /** @description What may be meant, the most similar first */
+                candidates: string[];
+            }[];
+        };
         /** @description One message of a transcript with its content blocks */
         Message: {
             /** @description ULID, the same after every re-parse; ascending */
@@ -2676,7 +4763,7 @@ export interface components {
             /** @description Opaque; give it back as `cursor` for the next page. Null on the last page */
             next_cursor: string | null;
         };
-        /** @description What a cheaper model of the same maker in use would have cost for the tokens of each model; the largest difference first. It compares prices only. A different model would use different tokens */
+        /** @description What a cheaper model in use, of the same maker and its current generation, would have cost for the tokens of each model; the largest difference first. It compares prices only. A different model would use different tokens */
         ModelChoiceReport: {
             filters: components["schemas"]["ReportFilters"];
             /** @description What the workspace calls its currency; nothing is converted */
@@ -2700,7 +4787,7 @@ export interface components {
         };
         ModelChoiceRow: {
             model: string;
-            /** @description Null if none in use is cheaper */
+            /** @description Null if none in use of the current generation is cheaper */
             cheaper_model: string | null;
             sessions: number;
             /** @description That have a price with both models */
@@ -2840,12 +4927,56 @@ export interface components {
             /** @description One for each file, in their order */
             results: components["schemas"]["FileResult"][];
         };
+        /** @description A destination with its new signing secret */
+        NewDestination: {
+            /** @description ULID */
+            id: string;
+            name: string;
+            /** @enum {string} */
+            kind: "slack" | "webhook" | "email";
+            /** @description Host of the URL, or addresses of the e-mail */
+            hint: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            created_at: string;
+            /** @description Of a webhook: what its receiver checks signatures with. It is shown only once. Null for other kinds */
+            signing_secret: string | null;
+        };
+        NewPersonInput: {
+            /** @description Their name in reports; no one else may have it */
+            display_name: string;
+            email?: string | null;
+            /** @description All names besides display name and e-mail. Names that are left out become unattributed */
+            names?: string[];
+            /** @description Name of a team; null for none */
+            team?: string | null;
+            /** @description Their own cost centre; null if the team’s counts */
+            cost_centre?: string | null;
+            /** @description First day (UTC) of `team` and `cost_centre`; null: always. By default from today on, or always if this is their first team */
+            team_from?: string | null;
+            /** @description All teams of all times, instead of the three fields above */
+            memberships?: {
+                team: string | null;
+                cost_centre: string | null;
+                /** @description First day, UTC; null: always */
+                from: string | null;
+            }[];
+            /** @description Names of all teams that they lead. Teams that are left out have no lead afterwards */
+            leads?: string[];
+            joined_on?: string | null;
+            left_on?: string | null;
+            notes?: string | null;
+        };
         /** @description A link that was just made */
         NewShare: {
             /** @description ULID */
             id: string;
-            /** @description Session id, as the agent gave it; a sub-agent has its own, made of its parent session and its agent id */
-            session_id: string;
+            /** @description Null for a view */
+            session_id: string | null;
+            /** @description Null for a session */
+            view: components["schemas"]["SharedView"] | null;
             from_line: number | null;
             to_line: number | null;
             is_sanitized: boolean;
@@ -2870,6 +5001,41 @@ export interface components {
             redactions: {
                 [key: string]: number;
             };
+        };
+        NewTeamInput: {
+            /** @description Name in reports; no other team may have it */
+            name: string;
+            cost_centre?: string | null;
+            lead_id?: string | null;
+        };
+        /** @description A link to a view that was just made */
+        NewViewShare: {
+            /** @description ULID */
+            id: string;
+            /** @description Null for a view */
+            session_id: string | null;
+            /** @description Null for a session */
+            view: components["schemas"]["SharedView"] | null;
+            from_line: number | null;
+            to_line: number | null;
+            is_sanitized: boolean;
+            /** @description Who shared it, as in the audit log */
+            actor: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            expires_at: string;
+            revoked_at: string | null;
+            opened_count: number;
+            last_opened_at: string | null;
+            /** @description What the link ends with, after the address of this server; given this once */
+            path: string;
         };
         /** @description A type of lines, content or usage that recount does not read or does not know */
         Notice: {
@@ -2910,6 +5076,8 @@ export interface components {
              * @enum {string}
              */
             kind: "prompt" | "answer" | "context" | "system";
+            /** @description A prompt in one line, of at most 120 characters; null for other turns */
+            title: string | null;
             /** @description A call of it failed, or a request to the model’s API */
             is_error: boolean;
             /** @description It has a call that edits files */
@@ -2920,6 +5088,31 @@ export interface components {
             cost_usd: number | null;
             /** @description Ordinals of the messages with the results of its calls */
             result_ordinals: number[];
+        };
+        /** @description What a file of people changes, or would change */
+        PeopleImport: {
+            /** @description False without `apply`, or if a line has an error: then nothing is changed */
+            applied: boolean;
+            rows: {
+                /** @description Line of the file, from 1 */
+                line: number;
+                name: string;
+                /** @enum {string} */
+                action: "create" | "change" | "unchanged" | "error";
+                /** @description Fields that change */
+                fields: string[];
+                error: string | null;
+            }[];
+            created_teams: string[];
+        };
+        PeopleImportRequestInput: {
+            /** @description A header line with `name` and any of `email`, `names` (separated by semicolons; in quotes if they have one), `team`, `cost_centre`, `team_from`, `leads` (likewise), `joined`, `left`, `notes`; then a line for each person, at most 5,000 */
+            csv: string;
+            /**
+             * @description False: only say what would change
+             * @default false
+             */
+            apply: boolean;
         };
         /** @description Tool calls refused by the user, a rule or a hook; most denials first */
         PermissionDenialsReport: {
@@ -2952,6 +5145,195 @@ export interface components {
             denial_rate: number | null;
             /** @description Sessions with a denied call */
             sessions: number;
+        };
+        /** @description Someone whose sessions the workspace has */
+        Person: {
+            /** @description Id of a person */
+            id: string;
+            /** @description Their name in reports */
+            display_name: string;
+            email: string | null;
+            /** @description Names under which their sessions arrive, in any case: display name and e-mail, git identities, users of machines, persons of keys */
+            names: string[];
+            /** @description Today’s team; null for none */
+            team: string | null;
+            /** @description Today’s cost centre, their own or the team’s; null for none */
+            cost_centre: string | null;
+            /** @description Names of the teams that they lead */
+            leads: string[];
+            /** @description First day */
+            joined_on: string | null;
+            /** @description Last day */
+            left_on: string | null;
+            notes: string | null;
+            /**
+             * @description Who added them: an admin, a file, an identity provider
+             * @enum {string}
+             */
+            source: "manual" | "csv" | "claim";
+            /** @description Teams, the latest first. Each lasts until the next one begins. A response counts for the team of its day (UTC) */
+            memberships: {
+                /** @description Name of the team; null for none */
+                team: string | null;
+                /** @description Their own cost centre; null if the team’s counts */
+                cost_centre: string | null;
+                /** @description First day, UTC; null: always */
+                from: string | null;
+            }[];
+            /** @description People who were merged into this one. Their names count as this one’s */
+            merged: {
+                /** @description Id of a person */
+                id: string;
+                display_name: string;
+                names: string[];
+            }[];
+            /** @description Of all time; null unless asked for with `figures=true` */
+            figures: {
+                sessions: number;
+                /** @description Cost of the responses that have a price. It is 0 without any response, null if no response has a price */
+                cost_usd: number | null;
+                last_timestamp: string | null;
+            } | null;
+        };
+        /** @description Fields that are left out stay as they are */
+        PersonChangeInput: {
+            /** @description Their name in reports; no one else may have it */
+            display_name?: string;
+            email?: string | null;
+            /** @description All names besides display name and e-mail. Names that are left out become unattributed */
+            names?: string[];
+            /** @description Name of a team; null for none */
+            team?: string | null;
+            /** @description Their own cost centre; null if the team’s counts */
+            cost_centre?: string | null;
+            /** @description First day (UTC) of `team` and `cost_centre`; null: always. By default from today on, or always if this is their first team */
+            team_from?: string | null;
+            /** @description All teams of all times, instead of the three fields above */
+            memberships?: {
+                team: string | null;
+                cost_centre: string | null;
+                /** @description First day, UTC; null: always */
+                from: string | null;
+            }[];
+            /** @description Names of all teams that they lead. Teams that are left out have no lead afterwards */
+            leads?: string[];
+            joined_on?: string | null;
+            left_on?: string | null;
+            notes?: string | null;
+        };
+        /** @description In the order of their names, without those merged into others */
+        PersonList: {
+            people: components["schemas"]["Person"][];
+            /** @description Opaque; give it back as `cursor` for the next page. Null on the last page */
+            next_cursor: string | null;
+        };
+        PersonMergeInput: {
+            /** @description The person who is left */
+            into: string;
+        };
+        /** @description A subscription of the workspace or of one person */
+        Plan: {
+            /** @description Such as `Max 20x` */
+            name: string;
+            /**
+             * @description Name or e-mail address of the person who has it, as reports show it; null for the workspace
+             * @default null
+             */
+            person: string | null;
+            /**
+             * @description Only the use of this agent is compared with it; null for all
+             * @default null
+             */
+            agent: ("claude-code" | "codex" | "opencode" | "kilo" | "copilot" | "gemini" | "amp" | "cursor" | "pi" | "openclaw" | "omp" | "droid" | "qwen" | "kimi" | "cline" | "roo" | "kilo-code" | "goose" | "crush" | "openhands") | null;
+            /** @description Price of a seat in a month, US dollars */
+            monthly_usd: number;
+            /** @default 1 */
+            seats: number;
+        };
+        /** @description A subscription of the workspace or of one person */
+        PlanInput: {
+            /** @description Such as `Max 20x` */
+            name: string;
+            /**
+             * @description Name or e-mail address of the person who has it, as reports show it; null for the workspace
+             * @default null
+             */
+            person: string | null;
+            /**
+             * @description Only the use of this agent is compared with it; null for all
+             * @default null
+             */
+            agent: ("claude-code" | "codex" | "opencode" | "kilo" | "copilot" | "gemini" | "amp" | "cursor" | "pi" | "openclaw" | "omp" | "droid" | "qwen" | "kimi" | "cline" | "roo" | "kilo-code" | "goose" | "crush" | "openhands") | null;
+            /** @description Price of a seat in a month, US dollars */
+            monthly_usd: number;
+            /** @default 1 */
+            seats: number;
+        };
+        /** @description All subscriptions of the workspace */
+        PlanList: {
+            plans: components["schemas"]["Plan"][];
+        };
+        /** @description All subscriptions of the workspace */
+        PlanListInput: {
+            plans: components["schemas"]["PlanInput"][];
+        };
+        /** @description Use between two moments */
+        PlanWindow: {
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            to: string;
+            /** @description Cost of the responses that have a price. It is 0 without any response, null if no response has a price */
+            cost_usd: number | null;
+            total_tokens: number;
+        };
+        /** @description Subscriptions with what was used of them at list prices: this month so far and its forecast, as the report `forecast` has them, the last seven days, and, for a plan of one seat, its current window of five hours. With a filter by person, plans of these people, and plans of the workspace with a seat for each. It ends at `to`, or now */
+        PlansReport: {
+            filters: components["schemas"]["ReportFilters"];
+            /** @description What the workspace calls its currency; nothing is converted */
+            currency_label: string;
+            caveats: components["schemas"]["ReportCaveats"];
+            rows: components["schemas"]["PlansRow"][];
+            /** @description Totals of all rows, those beyond `limit` included */
+            totals: {
+                /** @description `2026-03` */
+                month: string;
+                plans: number;
+            };
+            /** @description Whether there are more rows than `limit` */
+            truncated: boolean;
+            /** @description If there are no rows, when there are data. Null with rows */
+            data_range: components["schemas"]["DataRange"] | null;
+        };
+        PlansRow: {
+            plan: string;
+            /** @description Null for a plan of the workspace, which counts everyone */
+            person: string | null;
+            /** @description Null for all */
+            agent: string | null;
+            seats: number;
+            /** @description Of these seats in a month */
+            price_usd: number;
+            /** @description This month so far; null if no response has a price */
+            month_usd: number | null;
+            /** @description `month_usd` / `price_usd`; null without either */
+            month_share: number | null;
+            /** @description Of the whole month; null without enough history */
+            forecast_usd: number | null;
+            /** @description Cost of the responses that have a price. It is 0 without any response, null if no response has a price */
+            last_month_usd: number | null;
+            /** @description Of this month; `month_usd` lacks them */
+            unpriced_responses: number;
+            /** @description The last seven days */
+            week: components["schemas"]["PlanWindow"];
+            /** @description Five hours from the full hour (UTC) of the first response after the end of the window before, by the responses of the agent and the person alone; null if none is running, or if the plan has several seats */
+            block: components["schemas"]["PlanWindow"] | null;
         };
         /** @description A custom price of a model; field names are as in the file */
         PriceOverride: {
@@ -3054,6 +5436,13 @@ export interface components {
             duration_p50_ms: number | null;
             duration_p95_ms: number | null;
         };
+        /** @description A browser that is signed in with a provider */
+        ProviderSignedIn: {
+            /** @description Secret of the page. Its requests go to `/signed-in/<page>/v1/…`, the only path with the cookie */
+            page: string;
+            /** @description Path of the dashboard to return to */
+            next: string;
+        };
         /** @description Pull requests that sessions are linked to, newest link first. A session linked to several is in each; in the totals once */
         PullRequestsReport: {
             filters: components["schemas"]["ReportFilters"];
@@ -3093,10 +5482,13 @@ export interface components {
             /** @description Responses that `cost_usd` lacks */
             unpriced_responses: number;
         };
-        /** @description Everything that requests need is available */
+        /** @description Everything that requests need is available, maybe not for all workspaces */
         Readiness: {
-            /** @constant */
-            status: "ready";
+            /**
+             * @description `degraded`: a node of the database’s cluster does not answer; all other workspaces are served
+             * @enum {string}
+             */
+            status: "ready" | "degraded";
             checks: {
                 /**
                  * @description Postgres answers, has the schema of this version, and takes writes
@@ -3121,6 +5513,16 @@ export interface components {
                  * @enum {string}
                  */
                 raw_store: "ok" | "low" | "full" | "unknown";
+            };
+            /** @description Where the database is a Citus cluster */
+            cluster?: {
+                /** @description Nodes without an answer within 2 s */
+                silent_nodes: {
+                    /** @description `host:port` */
+                    node: string;
+                    /** @description Their requests are answered with 503, and their ingestion waits */
+                    workspace_ids: string[];
+                }[];
             };
         };
         /** @description What is unavailable */
@@ -3197,7 +5599,8 @@ export interface components {
         ReconciliationRow: {
             /** @description Session id, as the agent gave it; a sub-agent has its own, made of its parent session and its agent id */
             session_id: string;
-            title: string | null;
+            /** @description What to call it, in one line of at most 120 characters: the title that a person gave it, or else the agent’s own, or else the first line of its first prompt that says what was asked, or else its ID */
+            title: string;
             project: string | null;
             first_timestamp: string | null;
             /** @description The agent’s own last total */
@@ -3223,11 +5626,12 @@ export interface components {
         };
         /** @description Which figures of the filtered usage are not exact */
         ReportCaveats: {
-            /** @description Responses whose output count is a placeholder, what they add to `tokens_out`, and an estimate, from the length of the content, of what they should; the estimate is in no total */
             unfinalised: {
                 responses: number;
                 tokens_out: number;
                 estimated_tokens_out: number;
+                /** @description What the missing output would cost by its estimate, at the average price of the output of each model; in no total. Null if it was not computed */
+                estimated_cost_usd: number | null;
             };
             unpriced: {
                 responses: number;
@@ -3275,17 +5679,144 @@ export interface components {
             from: string | null;
             to: string | null;
             time_zone: string;
-            agent: string | null;
-            project: string | null;
-            git_branch: string | null;
-            machine: string | null;
-            person: string | null;
-            model: string | null;
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            agent: string[] | null;
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            repository: string[] | null;
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            project: string[] | null;
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            git_branch: string[] | null;
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            machine: string[] | null;
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            person: string[] | null;
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            team: string[] | null;
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            cost_centre: string[] | null;
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            kind_of_work: string[] | null;
+            /** @description Full names of all that the filter means, empty if it means none; null without the filter */
+            model: string[] | null;
+            /** @description Values that match nothing in the workspace. If all values of a filter are here, nothing passes it */
+            unmatched: {
+                /** @description The parameter */
+                field: string;
+                value: string;
+                /** @description For the person who typed it */
+                message: string;
+                /** @description What may be meant, the most similar first */
+                candidates: string[];
+            }[];
             session_id: string | null;
             /** @enum {string} */
             subagents: "include" | "exclude" | "only";
-            group_by: ("hour" | "day" | "week" | "month" | "model" | "project" | "git_branch" | "agent" | "agent_version" | "person" | "machine" | "session" | "tool" | "tool_kind")[];
+            group_by: ("hour" | "day" | "week" | "month" | "model" | "repository" | "project" | "git_branch" | "agent" | "agent_version" | "person" | "team" | "cost_centre" | "machine" | "kind_of_work" | "session" | "tool" | "tool_kind")[];
             limit: number;
+        };
+        /** @description A repository with the figures of all time */
+        Repository: {
+            /** @description As an admin named it; otherwise `host/owner/name`, or a folder’s name */
+            name: string;
+            /** @description Sessions with usage or messages, sub-agents included */
+            sessions: number;
+            /** @description People who are known to have worked on it */
+            people: number;
+            /** @description Cost at list prices, each API response once; null if none has a price */
+            cost_usd: number | null;
+            first_activity: string | null;
+            last_activity: string | null;
+        };
+        /** @description Repositories, the most expensive first */
+        RepositoryList: {
+            repositories: components["schemas"]["Repository"][];
+            /** @description True if there are more */
+            truncated: boolean;
+            filters: components["schemas"]["MeantNames"];
+            /** @description What the workspace calls its currency; nothing is converted */
+            currency_label: string;
+        };
+        /** @description A renamed repository */
+        RepositoryRename: {
+            /** @description ULID */
+            id: string;
+            /** @description Its name in transcripts, or a name that others were renamed to */
+            name: string;
+            /** @description As the admin chose; null if it was undone, until sessions follow */
+            new_name: string | null;
+            /** @description The new name, or what that one is renamed to in turn */
+            shown_name: string;
+            /** @description Who renamed it, as in the audit log */
+            actor: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            changed_at: string;
+            /** @description When all stored sessions had the name; null until then */
+            applied_at: string | null;
+            /** @description Stored sessions that were looked at; null before it begins */
+            checked_sessions: number | null;
+            /** @description Stored sessions to look at; null before it begins */
+            all_sessions: number | null;
+        };
+        /** @description All renamed repositories, the latest change first */
+        RepositoryRenameList: {
+            renames: components["schemas"]["RepositoryRename"][];
+        };
+        /** @description Repositories to rename, or to merge */
+        RepositoryRenameRequestInput: {
+            /** @description Full names, or parts that match one repository each */
+            repositories: string[];
+            /** @description Their name from now on, which another repository may have. The address of a remote becomes its name */
+            new_name: string;
+        };
+        /** @description The latest run that priced stored usage again */
+        Reprice: {
+            /** @description The latest one; null if there was none */
+            run: components["schemas"]["RepriceRun"] | null;
+        };
+        /** @description Which stored usage to price again */
+        RepriceRequestInput: {
+            /**
+             * @description Only transcripts that use one of these models; names in any case, which may end in `*`; empty: all
+             * @default []
+             */
+            models: string[];
+        };
+        /** @description A run that prices stored usage again */
+        RepriceRun: {
+            /**
+             * @description `queued` waits for a worker, also if the one before has died
+             * @enum {string}
+             */
+            state: "queued" | "running" | "done" | "failed" | "interrupted" | "cancelled";
+            /** @description Names of models, which may end in `*`; empty means all */
+            models: string[];
+            /** @description Who started it, as the audit log has it */
+            actor: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            started_at: string;
+            ended_at: string | null;
+            /** @description Transcripts priced again */
+            done: number;
+            /** @description Null until it begins */
+            total: number | null;
+            failure_reason: string | null;
+            before: components["schemas"]["RepriceSums"] | null;
+            /** @description Also contains what was ingested while it ran; null until it is done */
+            after: components["schemas"]["RepriceSums"] | null;
+        };
+        /** @description Sums of a workspace before or after its usage was priced again */
+        RepriceSums: {
+            /** @description API responses of the workspace, each counted once */
+            responses: number;
+            unpriced_responses: number;
+            cost_usd: number;
         };
         /** @description A matching text, and its place */
         SearchResult: {
@@ -3310,8 +5841,8 @@ export interface components {
             byte_offset: number;
             /** @description Working directory of the session */
             project: string | null;
-            /** @description The session’s title */
-            title: string | null;
+            /** @description What to call it, in one line of at most 120 characters: the title that a person gave it, or else the agent’s own, or else the first line of its first prompt that says what was asked, or else its ID */
+            title: string;
             /** @description The first 200 characters of the session’s first prompt */
             initial_prompt: string | null;
             /** @description How many copies of the text match, in forks and replays; this is the earliest */
@@ -3326,12 +5857,17 @@ export interface components {
             results: components["schemas"]["SearchResult"][];
             /** @description Texts that match, copies not counted */
             match_count: number;
-            /** @description There are more. Only the newest 1,000 were looked at */
+            /** @description There are more. Only the newest 500 were looked at */
             is_match_count_capped: boolean;
             /** @description Sessions that are not yet, or not completely, indexed, so search may miss them */
             waiting_sessions: number;
+            filters: components["schemas"]["MeantNames"];
             /** @description Opaque; give it back as `cursor` for the next page. Null on the last page */
             next_cursor: string | null;
+        };
+        /** @description The messages that wait, one for each destination; none without destinations */
+        SentDigest: {
+            deliveries: components["schemas"]["Delivery"][];
         };
         /** @description One conversation with an agent, or of a sub-agent with its parent */
         Session: {
@@ -3348,8 +5884,10 @@ export interface components {
             uploader_key_id: string | null;
             /** @description Machine that it came from; null if unknown */
             machine: string | null;
-            /** @description Person of the API key that uploaded it, else the one named in the upload; null if unknown */
+            /** @description Who has the name that it arrived under, as in reports, else that name; null if unknown */
             person: string | null;
+            /** @description Name that it arrived under: the person of the API key that uploaded it, else the one named in the upload; null if unknown */
+            sent_person: string | null;
             /** @description Ingested transcripts from neither the uploader of the first one nor the operator. They diverge from the primary one, or are it and add to what the first person uploaded (`extended_by`) */
             other_uploader_count: number;
             /** @description Ingested transcripts; more than one where versions diverged */
@@ -3383,12 +5921,15 @@ export interface components {
             /** @description Working directory of the agent */
             project: string | null;
             git_branch: string | null;
-            /** @description Remote repository as the agent records it, usually a URL; without user name, password and query */
+            /** @description Name of the repository, the same in all of its worktrees and clones. As an admin named it; else `host/owner/name` if a remote is known, otherwise from the working directory */
             repository: string | null;
+            /** @description Remote repository as the agent records it, usually a URL; without user name, password and query */
+            repository_url: string | null;
             /** @description Commit that was checked out when the session began, if the agent records it */
             commit_hash: string | null;
             agent_version: string | null;
-            title: string | null;
+            /** @description What to call it, in one line of at most 120 characters: the title that a person gave it, or else the agent’s own, or else the first line of its first prompt that says what was asked, or else its ID */
+            title: string;
             /** @description Distinct models in the order of their appearance */
             models: string[];
             first_timestamp: string | null;
@@ -3397,6 +5938,14 @@ export interface components {
             metadata: {
                 [key: string]: unknown;
             };
+            /** @description Title that a person gave it, which `title` then is; null if none */
+            given_title: string | null;
+            /** @description Whether a person has starred it */
+            is_starred: boolean;
+            /** @description Tags that people gave it, in alphabetical order */
+            tags: string[];
+            /** @description Note that a person wrote about it; null if none */
+            note: string | null;
             /** @description Tool calls that failed */
             tool_error_count: number;
             /** @description Errors of the model’s API */
@@ -3411,6 +5960,27 @@ export interface components {
              * @description ISO 8601, UTC, with milliseconds
              */
             updated_at: string;
+        };
+        /** @description What people gave to a session */
+        SessionAnnotation: {
+            /** @description Title that a person gave it, which `title` then is; null if none */
+            given_title: string | null;
+            /** @description Whether a person has starred it */
+            is_starred: boolean;
+            /** @description Tags that people gave it, in alphabetical order */
+            tags: string[];
+            /** @description Note that a person wrote about it; null if none */
+            note: string | null;
+        };
+        /** @description Fields that are left out stay as they are */
+        SessionAnnotationChangeInput: {
+            /** @description Shown as its title, at most 120 characters; null: the agent’s own again */
+            given_title?: string | null;
+            is_starred?: boolean;
+            /** @description All its tags, at most 20 of 50 characters */
+            tags?: string[];
+            /** @description At most 4000 characters; null removes it */
+            note?: string | null;
         };
         /** @description What a session changed in files, by the inputs of its edits. Later edits of the same lines count again, a line moved within one edit does not, and one that replaces a text everywhere counts once. Changes by shell commands and by sub-agents with separate transcripts are not included */
         SessionChanges: {
@@ -3459,7 +6029,7 @@ export interface components {
                 highest_rate_usd: number | null;
             }[];
             /** @description The ten most expensive API responses */
-            dearest: {
+            most_expensive: {
                 line_number: number;
                 message_id: string | null;
                 timestamp: string | null;
@@ -3500,8 +6070,10 @@ export interface components {
             uploader_key_id: string | null;
             /** @description Machine that it came from; null if unknown */
             machine: string | null;
-            /** @description Person of the API key that uploaded it, else the one named in the upload; null if unknown */
+            /** @description Who has the name that it arrived under, as in reports, else that name; null if unknown */
             person: string | null;
+            /** @description Name that it arrived under: the person of the API key that uploaded it, else the one named in the upload; null if unknown */
+            sent_person: string | null;
             /** @description Ingested transcripts from neither the uploader of the first one nor the operator. They diverge from the primary one, or are it and add to what the first person uploaded (`extended_by`) */
             other_uploader_count: number;
             /** @description Ingested transcripts; more than one where versions diverged */
@@ -3535,12 +6107,15 @@ export interface components {
             /** @description Working directory of the agent */
             project: string | null;
             git_branch: string | null;
-            /** @description Remote repository as the agent records it, usually a URL; without user name, password and query */
+            /** @description Name of the repository, the same in all of its worktrees and clones. As an admin named it; else `host/owner/name` if a remote is known, otherwise from the working directory */
             repository: string | null;
+            /** @description Remote repository as the agent records it, usually a URL; without user name, password and query */
+            repository_url: string | null;
             /** @description Commit that was checked out when the session began, if the agent records it */
             commit_hash: string | null;
             agent_version: string | null;
-            title: string | null;
+            /** @description What to call it, in one line of at most 120 characters: the title that a person gave it, or else the agent’s own, or else the first line of its first prompt that says what was asked, or else its ID */
+            title: string;
             /** @description Distinct models in the order of their appearance */
             models: string[];
             first_timestamp: string | null;
@@ -3549,6 +6124,14 @@ export interface components {
             metadata: {
                 [key: string]: unknown;
             };
+            /** @description Title that a person gave it, which `title` then is; null if none */
+            given_title: string | null;
+            /** @description Whether a person has starred it */
+            is_starred: boolean;
+            /** @description Tags that people gave it, in alphabetical order */
+            tags: string[];
+            /** @description Note that a person wrote about it; null if none */
+            note: string | null;
             /** @description Tool calls that failed */
             tool_error_count: number;
             /** @description Errors of the model’s API */
@@ -3578,13 +6161,15 @@ export interface components {
                 uploader_key_id: string | null;
                 /** @description Machine that it came from; null if unknown */
                 machine: string | null;
-                /** @description Person of the API key that uploaded it, else the one named in the upload; null if unknown */
+                /** @description Who has the name that it arrived under, as in reports, else that name; null if unknown */
                 person: string | null;
             }[];
             /** @description Responses with a copy that disagrees with others, see `GET /v1/analytics/disagreements` */
             disagreeing_response_count: number;
             /** @description Sub-agents that claim to belong to this session, from another uploader */
             other_uploader_subagent_count: number;
+            /** @description Command that resumes it on the machine that has its file, in its folder; null for sub-agents and agents without a known one */
+            resume_command: string | null;
             /** @description Totals of its streams; null if it had none */
             live: components["schemas"]["LiveTotals"] | null;
             /** @description Its transcripts in the order of their upload, superseded and diverged ones included */
@@ -3595,8 +6180,35 @@ export interface components {
         /** @description A page of sessions */
         SessionList: {
             sessions: components["schemas"]["Session"][];
+            filters: components["schemas"]["MeantNames"];
+            /** @description Null unless asked for with `totals=true`, and after the first page */
+            totals: components["schemas"]["SessionTotals"] | null;
             /** @description Opaque; give it back as `cursor` for the next page. Null on the last page */
             next_cursor: string | null;
+        };
+        /** @description Tags in use, the most frequent first */
+        SessionTagList: {
+            tags: {
+                tag: string;
+                sessions: number;
+            }[];
+        };
+        /** @description Sums over sessions. Each counts whole, also outside of `from` and `to`, and what forks share counts in each: `GET /v1/analytics/usage` counts every response once */
+        SessionTotals: {
+            sessions: number;
+            total_messages: number;
+            user_messages: number;
+            tool_use_count: number;
+            tokens_in: number | null;
+            tokens_out: number | null;
+            cache_read: number | null;
+            cache_write: number | null;
+            /** @description Null if no session has a cost */
+            cost_estimate_usd: number | null;
+            /** @description API responses without a price, which the cost lacks */
+            unpriced_count: number;
+            /** @description API responses whose input is unknown */
+            output_only_count: number;
         };
         /** @description Sessions by their beginning, with figures of the whole of each */
         SessionsReport: {
@@ -3640,6 +6252,12 @@ export interface components {
             truncated: boolean;
             /** @description If there are no rows, when there are data. Null with rows */
             data_range: components["schemas"]["DataRange"] | null;
+            /** @description One for each `breakdown` of the request, in its order; all are of one snapshot */
+            breakdowns?: {
+                group_by: ("hour" | "day" | "week" | "month" | "model" | "repository" | "project" | "git_branch" | "agent" | "agent_version" | "person" | "team" | "cost_centre" | "machine" | "kind_of_work" | "session" | "tool" | "tool_kind")[];
+                rows: components["schemas"]["SessionsRow"][];
+                truncated: boolean;
+            }[];
             idle_threshold_ms: number;
             /** @description How `own_cost_usd` of the totals relates to the usage report, as own + left out + beyond = usage */
             usage: {
@@ -3662,14 +6280,26 @@ export interface components {
             /** @description `2026-03` */
             month?: string | null;
             model?: string | null;
+            /** @description The same name for all worktrees and clones */
+            repository?: string | null;
             project?: string | null;
             git_branch?: string | null;
             agent?: string | null;
             agent_version?: string | null;
+            /** @description Who has the name of the session, else that name */
             person?: string | null;
+            /** @description Team of that person on that day (UTC); null for none */
+            team?: string | null;
+            /** @description Of that person on that day, else of the team; null for none */
+            cost_centre?: string | null;
             machine?: string | null;
-            /** @description Session id */
+            /** @description What the turn was for, by its tool calls: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown */
+            kind_of_work?: string | null;
+            /** @description Session id; with it come the three below */
             session?: string;
+            session_title?: string | null;
+            session_start?: string | null;
+            is_subagent?: boolean;
             tool?: string;
             /** @description What the tool does, whatever its agent calls it: read, edit, shell, search, web, agent, skill, mcp, plan, question, other */
             tool_kind?: string;
@@ -3702,12 +6332,14 @@ export interface components {
                 active_ms: components["schemas"]["Distribution"];
             };
         };
-        /** @description A link that shows a session to anyone who has it */
+        /** @description A link that shows a session, or figures, to anyone who has it */
         Share: {
             /** @description ULID */
             id: string;
-            /** @description Session id, as the agent gave it; a sub-agent has its own, made of its parent session and its agent id */
-            session_id: string;
+            /** @description Null for a view */
+            session_id: string | null;
+            /** @description Null for a session */
+            view: components["schemas"]["SharedView"] | null;
             from_line: number | null;
             to_line: number | null;
             is_sanitized: boolean;
@@ -3732,6 +6364,70 @@ export interface components {
             shares: components["schemas"]["Share"][];
             /** @description Opaque; give it back as `cursor` for the next page. Null on the last page */
             next_cursor: string | null;
+        };
+        /** @description A view of reports: figures only, without texts and sessions */
+        SharedView: {
+            /** @description Heading of the page */
+            title: string;
+            /**
+             * @description `overview` has totals, their course and their parts, `table` one table, `subject` one value’s page, `insights` potential waste
+             * @enum {string}
+             */
+            kind: "overview" | "table" | "subject" | "insights";
+            /**
+             * @description For `table`: the page of the dashboard and its table
+             * @enum {string}
+             */
+            table?: "projects/repository" | "projects/project" | "projects/agent" | "people/person" | "people/team" | "people/cost_centre" | "people/machine" | "projects/kind_of_work" | "models/models" | "tools/tools" | "tools/programs" | "tools/mcp" | "tools/skills" | "tools/refused" | "subagents/subagents" | "reconciliation/day" | "reconciliation/person" | "reconciliation/team" | "reconciliation/machine" | "reconciliation/model" | "reconciliation/agent" | "reconciliation/bill-month" | "reconciliation/bill-day" | "reconciliation/bill-model";
+            /**
+             * @description For `subject`: what the filter of this name chooses
+             * @enum {string}
+             */
+            subject?: "repository" | "project" | "agent" | "person" | "team" | "cost_centre" | "machine" | "kind_of_work" | "model" | "tool";
+            /**
+             * @description A period that moves with the time, instead of `from` and `to`, which are fixed
+             * @enum {string}
+             */
+            period?: "today" | "this-week" | "last-week" | "this-month" | "last-month" | "7d" | "30d" | "90d" | "365d" | "all";
+            /**
+             * @description Only what happened at or after this date or moment
+             * @example 2026-01-31
+             * @example 2026-01-31T12:15:00Z
+             * @example 2026-01-31T12:00:00+02:00
+             */
+            from?: string;
+            /**
+             * @description Only what happened before this date or moment
+             * @example 2026-01-31
+             * @example 2026-01-31T12:15:00Z
+             * @example 2026-01-31T12:00:00+02:00
+             */
+            to?: string;
+            /**
+             * @description IANA time zone of days, weeks and months, and of dates in `from` and `to`
+             * @default UTC
+             */
+            time_zone: string;
+            /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+            agent?: string | string[];
+            /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+            repository?: string | string[];
+            /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+            project?: string | string[];
+            /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+            machine?: string | string[];
+            /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+            person?: string | string[];
+            /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+            team?: string | string[];
+            /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+            cost_centre?: string | string[];
+            /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+            kind_of_work?: string | string[];
+            /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+            model?: string | string[];
+            /** @description For the subject `tool`: its name */
+            tool?: string | string[];
         };
         /** @description A browser that is signed in to the dashboard */
         SignIn: {
@@ -3760,14 +6456,64 @@ export interface components {
             /** @description It is the sign-in of this request */
             is_current: boolean;
         };
+        /** @description A sign-in with a provider that has begun */
+        SignInFlow: {
+            /** @description Page of the provider, for the browser to open */
+            url: string;
+            /** @description For the page that started the sign-in to keep until it returns; ten minutes */
+            flow: string;
+        };
+        /** @description The start of a sign-in with a provider */
+        SignInFlowRequestInput: {
+            /** @description Path of the dashboard to return to */
+            next?: string;
+        };
+        /** @description A link that signs a browser in to the dashboard with a key, once */
+        SignInLink: {
+            /** @description What the link ends with, after the address of this server; given this once */
+            path: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            expires_at: string;
+        };
+        /** @description A link to be made */
+        SignInLinkRequestInput: {
+            /**
+             * @description How long it may be used: five minutes to seven days. It ends with the key, and not after yours
+             * @default 86400000
+             */
+            valid_ms: number;
+        };
         /** @description Signed-in browsers, in the order of their sign-ins */
         SignInList: {
             sign_ins: components["schemas"]["SignIn"][];
+        };
+        /** @description OpenID providers to sign in with, in the order of the settings */
+        SignInProviders: {
+            providers: {
+                id: string;
+                /** @description For the button */
+                name: string;
+            }[];
+        };
+        /** @description The answer of a provider */
+        SignInResponseInput: {
+            /** @description Of the start of the sign-in */
+            flow: string;
+            /** @description The query that the provider added to the address of the page */
+            response: string;
         };
         /** @description A browser that is signed in */
         SignedIn: {
             /** @description Secret of the page. Its requests go to `/signed-in/<page>/v1/…`, the only path with the cookie */
             page: string;
+        };
+        /** @description A browser that is signed out here, but not yet at its provider */
+        SignedOut: {
+            /** @description Page of the provider that ends the session there, for the browser to open */
+            url: string;
         };
         /** @description Skills loaded, most calls first */
         SkillsReport: {
@@ -3823,7 +6569,13 @@ export interface components {
             text: string;
             is_match: boolean;
         };
-        /** @description Sub-agents by type with what they used; the most expensive first. Project, agent and session are their parent’s */
+        /** @description A page of sub-agents */
+        SubagentList: {
+            sessions: components["schemas"]["Session"][];
+            /** @description Opaque; give it back as `cursor` for the next page. Null on the last page */
+            next_cursor: string | null;
+        };
+        /** @description Sub-agents by type with what they used; the most expensive first. Repository, project, agent and session are their parent’s */
         SubagentsReport: {
             filters: components["schemas"]["ReportFilters"];
             /** @description What the workspace calls its currency; nothing is converted */
@@ -3892,11 +6644,19 @@ export interface components {
             truncated: boolean;
             /** @description If there are no rows, when there are data. Null with rows */
             data_range: components["schemas"]["DataRange"] | null;
+            /** @description One for each `breakdown` of the request, in its order; all are of one snapshot */
+            breakdowns?: {
+                group_by: ("hour" | "day" | "week" | "month" | "model" | "repository" | "project" | "git_branch" | "agent" | "agent_version" | "person" | "team" | "cost_centre" | "machine" | "kind_of_work" | "session" | "tool" | "tool_kind")[];
+                rows: components["schemas"]["SubagentsRow"][];
+                truncated: boolean;
+            }[];
         };
         SubagentsRow: {
+            /** @description The same name for all worktrees and clones */
+            repository?: string | null;
             project?: string | null;
             agent?: string | null;
-            /** @description Session id */
+            /** @description Session id; with it come the three below */
             session?: string;
             /** @description Null if no call says */
             subagent_type: string | null;
@@ -3958,6 +6718,157 @@ export interface components {
             /** @description For each of `subagents` that has a cost; null if none has */
             mean_cost_usd: number | null;
         };
+        /** @description People whose costs are added up */
+        Team: {
+            id: string;
+            name: string;
+            /** @description Of all members, unless they have another one */
+            cost_centre: string | null;
+            lead: {
+                /** @description Id of a person */
+                id: string;
+                display_name: string;
+            } | null;
+            /** @description People who are in it today */
+            members: number;
+        };
+        /** @description Fields that are left out stay as they are */
+        TeamChangeInput: {
+            /** @description Name in reports; no other team may have it */
+            name?: string;
+            cost_centre?: string | null;
+            lead_id?: string | null;
+        };
+        /** @description In the order of their names */
+        TeamList: {
+            teams: components["schemas"]["Team"][];
+            /** @description Opaque; give it back as `cursor` for the next page. Null on the last page */
+            next_cursor: string | null;
+        };
+        TelemetryPurpose: {
+            agent: string | null;
+            /** @description In the agent’s own word, for example `compact` */
+            purpose: string | null;
+            requests: number;
+            /** @description Cost of the responses that have a price. It is 0 without any response, null if no response has a price */
+            cost_usd: number | null;
+        };
+        /** @description What agents said by OTLP (`POST /v1/otlp/v1/logs`), compared with the transcripts: sessions and requests in one and not in the other, with tokens and cost. By time in its order, then the most telemetry cost first. No figure of telemetry is part of any other report */
+        TelemetryReport: {
+            filters: components["schemas"]["ReportFilters"];
+            /** @description What the workspace calls its currency; nothing is converted */
+            currency_label: string;
+            caveats: components["schemas"]["ReportCaveats"];
+            rows: components["schemas"]["TelemetryRow"][];
+            /** @description Totals of all rows, those beyond `limit` included */
+            totals: {
+                /** @description Sessions that telemetry names */
+                telemetry_sessions: number;
+                /** @description Part of these: no transcript of the session, or of a sub-agent, is stored */
+                missing_sessions: number;
+                /** @description API requests that telemetry has */
+                requests: number;
+                /** @description Part of these: a transcript has the same request */
+                matched_requests: number;
+                /** @description Part of the matched ones: the transcript has the same id with other tokens. Agents without ids of requests are matched by tokens */
+                differing_requests: number;
+                /** @description Requests that no transcript has, including all of missing sessions */
+                telemetry_only_requests: number;
+                /** @description API responses in transcripts of sessions that telemetry names, without a request in it */
+                transcript_only_requests: number;
+                /** @description Sessions with transcripts that telemetry does not name, of agents that send telemetry */
+                unseen_sessions: number;
+                /** @description API responses of these */
+                unseen_responses: number;
+                /** @description All classes. Of metrics, if a session sends no events */
+                telemetry_tokens: number;
+                /** @description All classes, in transcripts of sessions that telemetry names */
+                transcript_tokens: number;
+                /** @description As the agents state it; null if none does */
+                telemetry_cost_usd: number | null;
+                /** @description Our estimate for the sessions that telemetry names */
+                transcript_cost_usd: number | null;
+                /** @description Part of `telemetry_cost_usd`, of missing sessions */
+                missing_cost_usd: number | null;
+                /** @description Part of `telemetry_cost_usd`, of requests that no transcript has */
+                telemetry_only_cost_usd: number | null;
+                /** @description Part of `transcript_cost_usd`, of responses without a request */
+                transcript_only_cost_usd: number | null;
+                /** @description Our estimate for the sessions that telemetry does not name */
+                unseen_cost_usd: number | null;
+            };
+            /** @description Whether there are more rows than `limit` */
+            truncated: boolean;
+            /** @description If there are no rows, when there are data. Null with rows */
+            data_range: components["schemas"]["DataRange"] | null;
+            /** @description One for each `breakdown` of the request, in its order; all are of one snapshot */
+            breakdowns?: {
+                group_by: ("hour" | "day" | "week" | "month" | "model" | "repository" | "project" | "git_branch" | "agent" | "agent_version" | "person" | "team" | "cost_centre" | "machine" | "kind_of_work" | "session" | "tool" | "tool_kind")[];
+                rows: components["schemas"]["TelemetryRow"][];
+                truncated: boolean;
+            }[];
+            /** @description Requests that no transcript has, of sessions that have transcripts, by their purpose: some agents write no line about a request that summarises a conversation. At most 100, the most requests first */
+            only_in_telemetry: components["schemas"]["TelemetryPurpose"][];
+        };
+        TelemetryRow: {
+            /** @description Date in the time zone; null, as in all times, for what has no timestamp */
+            day?: string | null;
+            /** @description Date of its Monday */
+            week?: string | null;
+            /** @description `2026-03` */
+            month?: string | null;
+            agent?: string | null;
+            /** @description Who has the name of the session, else that name */
+            person?: string | null;
+            /** @description Team of that person on that day (UTC); null for none */
+            team?: string | null;
+            /** @description Of that person on that day, else of the team; null for none */
+            cost_centre?: string | null;
+            machine?: string | null;
+            model?: string | null;
+            /** @description The same name for all worktrees and clones */
+            repository?: string | null;
+            project?: string | null;
+            /** @description Session id; with it come the three below */
+            session?: string;
+            session_title?: string | null;
+            session_start?: string | null;
+            is_subagent?: boolean;
+            /** @description Sessions that telemetry names */
+            telemetry_sessions: number;
+            /** @description Part of these: no transcript of the session, or of a sub-agent, is stored */
+            missing_sessions: number;
+            /** @description API requests that telemetry has */
+            requests: number;
+            /** @description Part of these: a transcript has the same request */
+            matched_requests: number;
+            /** @description Part of the matched ones: the transcript has the same id with other tokens. Agents without ids of requests are matched by tokens */
+            differing_requests: number;
+            /** @description Requests that no transcript has, including all of missing sessions */
+            telemetry_only_requests: number;
+            /** @description API responses in transcripts of sessions that telemetry names, without a request in it */
+            transcript_only_requests: number;
+            /** @description Sessions with transcripts that telemetry does not name, of agents that send telemetry */
+            unseen_sessions: number;
+            /** @description API responses of these */
+            unseen_responses: number;
+            /** @description All classes. Of metrics, if a session sends no events */
+            telemetry_tokens: number;
+            /** @description All classes, in transcripts of sessions that telemetry names */
+            transcript_tokens: number;
+            /** @description As the agents state it; null if none does */
+            telemetry_cost_usd: number | null;
+            /** @description Our estimate for the sessions that telemetry names */
+            transcript_cost_usd: number | null;
+            /** @description Part of `telemetry_cost_usd`, of missing sessions */
+            missing_cost_usd: number | null;
+            /** @description Part of `telemetry_cost_usd`, of requests that no transcript has */
+            telemetry_only_cost_usd: number | null;
+            /** @description Part of `transcript_cost_usd`, of responses without a request */
+            transcript_only_cost_usd: number | null;
+            /** @description Our estimate for the sessions that telemetry does not name */
+            unseen_cost_usd: number | null;
+        };
         /** @description Tool calls, each once however many transcripts hold a copy; most calls first */
         ToolsReport: {
             filters: components["schemas"]["ReportFilters"];
@@ -3993,6 +6904,12 @@ export interface components {
             truncated: boolean;
             /** @description If there are no rows, when there are data. Null with rows */
             data_range: components["schemas"]["DataRange"] | null;
+            /** @description One for each `breakdown` of the request, in its order; all are of one snapshot */
+            breakdowns?: {
+                group_by: ("hour" | "day" | "week" | "month" | "model" | "repository" | "project" | "git_branch" | "agent" | "agent_version" | "person" | "team" | "cost_centre" | "machine" | "kind_of_work" | "session" | "tool" | "tool_kind")[];
+                rows: components["schemas"]["ToolsRow"][];
+                truncated: boolean;
+            }[];
         };
         ToolsRow: {
             /** @description Its beginning in the time zone, with the offset: `2026-03-29T03:00:00+02:00` */
@@ -4004,14 +6921,26 @@ export interface components {
             /** @description `2026-03` */
             month?: string | null;
             model?: string | null;
+            /** @description The same name for all worktrees and clones */
+            repository?: string | null;
             project?: string | null;
             git_branch?: string | null;
             agent?: string | null;
             agent_version?: string | null;
+            /** @description Who has the name of the session, else that name */
             person?: string | null;
+            /** @description Team of that person on that day (UTC); null for none */
+            team?: string | null;
+            /** @description Of that person on that day, else of the team; null for none */
+            cost_centre?: string | null;
             machine?: string | null;
-            /** @description Session id */
+            /** @description What the turn was for, by its tool calls: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown */
+            kind_of_work?: string | null;
+            /** @description Session id; with it come the three below */
             session?: string;
+            session_title?: string | null;
+            session_start?: string | null;
+            is_subagent?: boolean;
             tool?: string;
             /** @description What the tool does, whatever its agent calls it: read, edit, shell, search, web, agent, skill, mcp, plan, question, other */
             tool_kind?: string;
@@ -4059,8 +6988,10 @@ export interface components {
             uploader_key_id: string | null;
             /** @description Machine that it came from; null if unknown */
             machine: string | null;
-            /** @description Person of the API key that uploaded it, else the one named in the upload; null if unknown */
+            /** @description Who has the name that it arrived under, as in reports, else that name; null if unknown */
             person: string | null;
+            /** @description Name that it arrived under: the person of the API key that uploaded it, else the one named in the upload; null if unknown */
+            sent_person: string | null;
             status: components["schemas"]["TranscriptStatus"];
             /** @description Diverged from the primary transcript of its session, so neither is the beginning of the other */
             is_diverged: boolean;
@@ -4122,12 +7053,15 @@ export interface components {
             /** @description Working directory of the agent */
             project: string | null;
             git_branch: string | null;
-            /** @description Remote repository as the agent records it, usually a URL; without user name, password and query */
+            /** @description Name of the repository, the same in all of its worktrees and clones. As an admin named it; else `host/owner/name` if a remote is known, otherwise from the working directory */
             repository: string | null;
+            /** @description Remote repository as the agent records it, usually a URL; without user name, password and query */
+            repository_url: string | null;
             /** @description Commit that was checked out when the session began, if the agent records it */
             commit_hash: string | null;
             agent_version: string | null;
-            title: string | null;
+            /** @description What to call it, in one line of at most 120 characters: the title that a person gave it, or else the agent’s own, or else the first line of its first prompt that says what was asked, or else its ID */
+            title: string;
             /** @description Distinct models in the order of their appearance */
             models: string[];
             first_timestamp: string | null;
@@ -4155,6 +7089,26 @@ export interface components {
          * @enum {string}
          */
         TranscriptStatus: "queued" | "processing" | "ingested" | "superseded" | "failed";
+        /** @description Names that no person has, the most expensive first */
+        UnattributedList: {
+            names: {
+                /** @description All sessions, also without usage */
+                sessions: number;
+                /** @description Cost of the responses that have a price. It is 0 without any response, null if no response has a price */
+                cost_usd: number | null;
+                last_timestamp: string | null;
+                /** @description As the sessions have it; null for sessions without a name */
+                name: string | null;
+                /** @description People with a similar name, the most similar first; nothing is attributed to them */
+                suggestions: {
+                    /** @description Id of a person */
+                    id: string;
+                    display_name: string;
+                }[];
+            }[];
+            /** @description Opaque; give it back as `cursor` for the next page. Null on the last page */
+            next_cursor: string | null;
+        };
         /** @description An upload that was refused, or not completed */
         UploadProblem: {
             /** @description Kind of problem, `urn:recount:problem:<slug>`, stable and for programs */
@@ -4267,6 +7221,12 @@ export interface components {
             truncated: boolean;
             /** @description If there are no rows, when there are data. Null with rows */
             data_range: components["schemas"]["DataRange"] | null;
+            /** @description One for each `breakdown` of the request, in its order; all are of one snapshot */
+            breakdowns?: {
+                group_by: ("hour" | "day" | "week" | "month" | "model" | "repository" | "project" | "git_branch" | "agent" | "agent_version" | "person" | "team" | "cost_centre" | "machine" | "kind_of_work" | "session" | "tool" | "tool_kind")[];
+                rows: components["schemas"]["UsageRow"][];
+                truncated: boolean;
+            }[];
         };
         UsageRow: {
             /** @description Its beginning in the time zone, with the offset: `2026-03-29T03:00:00+02:00` */
@@ -4278,14 +7238,26 @@ export interface components {
             /** @description `2026-03` */
             month?: string | null;
             model?: string | null;
+            /** @description The same name for all worktrees and clones */
+            repository?: string | null;
             project?: string | null;
             git_branch?: string | null;
             agent?: string | null;
             agent_version?: string | null;
+            /** @description Who has the name of the session, else that name */
             person?: string | null;
+            /** @description Team of that person on that day (UTC); null for none */
+            team?: string | null;
+            /** @description Of that person on that day, else of the team; null for none */
+            cost_centre?: string | null;
             machine?: string | null;
-            /** @description Session id */
+            /** @description What the turn was for, by its tool calls: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown */
+            kind_of_work?: string | null;
+            /** @description Session id; with it come the three below */
             session?: string;
+            session_title?: string | null;
+            session_start?: string | null;
+            is_subagent?: boolean;
             tool?: string;
             /** @description What the tool does, whatever its agent calls it: read, edit, shell, search, web, agent, skill, mcp, plan, question, other */
             tool_kind?: string;
@@ -4311,15 +7283,86 @@ export interface components {
                 surplus: number;
             }[];
         };
+        /** @description Potential waste (expired caches, repeated calls, errors and reads) as a share of cost; by time in its order, then most waste first. Each response counts once, at the time of its finding. Dismissed findings are left out, and counted apart */
+        WasteReport: {
+            filters: components["schemas"]["ReportFilters"];
+            /** @description What the workspace calls its currency; nothing is converted */
+            currency_label: string;
+            caveats: components["schemas"]["ReportCaveats"];
+            rows: components["schemas"]["WasteRow"][];
+            /** @description Totals of all rows, those beyond `limit` included */
+            totals: {
+                findings: number;
+                /** @description Cost of the responses that repeated a call, and the extra cost of cold caches */
+                waste_usd: number;
+                /** @description All that was spent in this time */
+                cost_usd: number | null;
+                /** @description `waste_usd` / `cost_usd`; null if that is 0 or unknown */
+                waste_share: number | null;
+                dismissed_findings: number;
+                /** @description What `waste_usd` would have in addition if nothing were dismissed */
+                dismissed_usd: number;
+            };
+            /** @description Whether there are more rows than `limit` */
+            truncated: boolean;
+            /** @description If there are no rows, when there are data. Null with rows */
+            data_range: components["schemas"]["DataRange"] | null;
+            /** @description One for each `breakdown` of the request, in its order; all are of one snapshot */
+            breakdowns?: {
+                group_by: ("hour" | "day" | "week" | "month" | "model" | "repository" | "project" | "git_branch" | "agent" | "agent_version" | "person" | "team" | "cost_centre" | "machine" | "kind_of_work" | "session" | "tool" | "tool_kind")[];
+                rows: components["schemas"]["WasteRow"][];
+                truncated: boolean;
+            }[];
+        };
+        WasteRow: {
+            /** @description Date in the time zone; null, as in all times, for what has no timestamp */
+            day?: string | null;
+            /** @description Date of its Monday */
+            week?: string | null;
+            /** @description `2026-03` */
+            month?: string | null;
+            /** @description The same name for all worktrees and clones */
+            repository?: string | null;
+            project?: string | null;
+            agent?: string | null;
+            /** @description Who has the name of the session, else that name */
+            person?: string | null;
+            /** @description Team of that person on that day (UTC); null for none */
+            team?: string | null;
+            /** @description Of that person on that day, else of the team; null for none */
+            cost_centre?: string | null;
+            machine?: string | null;
+            findings: number;
+            /** @description Cost of the responses that repeated a call, and the extra cost of cold caches */
+            waste_usd: number;
+            /** @description All that was spent in this time */
+            cost_usd: number | null;
+            /** @description `waste_usd` / `cost_usd`; null if that is 0 or unknown */
+            waste_share: number | null;
+            dismissed_findings: number;
+            /** @description What `waste_usd` would have in addition if nothing were dismissed */
+            dismissed_usd: number;
+        };
         /** @description Whose key it is */
         Whoami: {
             workspace_id: string;
             /** @description Name of the workspace */
             workspace: string;
+            /** @description It holds the invented data of `POST /v1/demo` */
+            is_demo: boolean;
             /** @description Id of the API key */
             key_id: string;
             /** @description What the key may do; `admin` includes `ingest` and `read`, `operator` none */
-            scopes: ("ingest" | "read" | "admin" | "operator")[];
+            scopes: ("ingest" | "read" | "figures" | "own" | "team" | "people" | "texts" | "admin" | "operator" | "enrol")[];
+            /** @description Role with exactly these scopes; null if there is none */
+            role: ("viewer" | "member" | "team-lead" | "auditor" | "admin" | "operator" | "enrol") | null;
+            /** @description Owner of the key, whose sessions are their own; null if it has none */
+            person: string | null;
+            /**
+             * @description Whose texts it may read, by its scopes and what the workspace lets readers see
+             * @enum {string}
+             */
+            sees_texts: "all" | "own" | "none";
             /** @description When the key ends; null if never */
             expires_at: string | null;
             /** @description What the workspace calls its currency; nothing is converted */
@@ -4386,8 +7429,15 @@ export interface components {
             /** @description Replace all existing ones */
             overrides?: components["schemas"]["PriceOverride"][];
         };
-        /** @description A workspace’s settings for secrets and retention */
+        /** @description A workspace’s settings for secrets, retention, and who sees what */
         WorkspaceSettings: {
+            /**
+             * @description Who may see the texts of others’ sessions. `readers` are all with the scope `read` or `admin`. `auditors` are keys with the scope `texts` alone; others see figures, and texts of sessions that are theirs
+             * @enum {string}
+             */
+            text_readers: "readers" | "auditors";
+            /** @description Names of people and machines are shown only if the workspace has at least this many people; otherwise pseudonyms, except to `admin` and `people`, and to `team` in its own teams. Null means always names */
+            names_from_people: number | null;
             /**
              * @description What happens to detected secrets. `off` means nothing. With `rows`, rows have `[REDACTED:<rule>]` instead; raw transcripts stay unchanged. With `rows-and-raw`, a redacted copy, with every line in place, replaces the raw transcript.
              * @enum {string}
@@ -4400,6 +7450,13 @@ export interface components {
         };
         /** @description Omitted fields stay unchanged */
         WorkspaceSettingsChangeInput: {
+            /**
+             * @description Who may see the texts of others’ sessions. `readers` are all with the scope `read` or `admin`. `auditors` are keys with the scope `texts` alone; others see figures, and texts of sessions that are theirs
+             * @enum {string}
+             */
+            text_readers?: "readers" | "auditors";
+            /** @description Names of people and machines are shown only if the workspace has at least this many people; otherwise pseudonyms, except to `admin` and `people`, and to `team` in its own teams. Null means always names */
+            names_from_people?: number | null;
             /**
              * @description What happens to detected secrets. `off` means nothing. With `rows`, rows have `[REDACTED:<rule>]` instead; raw transcripts stay unchanged. With `rows-and-raw`, a redacted copy, with every line in place, replaces the raw transcript.
              * @enum {string}
@@ -4602,6 +7659,10 @@ export interface operations {
                 machine?: string;
                 /** @description Whose session it is, such as an email address; a key made for a person takes precedence */
                 person?: string;
+                /** @description Address of the remote of the repository that the session ran in, or the absolute path of its main folder if it has none. Credentials in it are removed. In a multipart upload, of all files */
+                repository?: string;
+                /** @description Folder of the worktree of that repository. In a multipart upload, of all files */
+                worktree?: string;
             };
             header: {
                 /** @description Where the body begins, in bytes, which is the size of the stored transcript */
@@ -4840,6 +7901,10 @@ export interface operations {
                 machine?: string;
                 /** @description Whose session it is, such as an email address; a key made for a person takes precedence */
                 person?: string;
+                /** @description Address of the remote of the repository that the session ran in, or the absolute path of its main folder if it has none. Credentials in it are removed. In a multipart upload, of all files */
+                repository?: string;
+                /** @description Folder of the worktree of that repository. In a multipart upload, of all files */
+                worktree?: string;
             };
             header?: {
                 /** @description Digest of the body as sent, before Content-Encoding is decoded (RFC 9530), e.g. `sha-256=:…:`; also sha-512. If it is wrong, nothing is stored */
@@ -5722,134 +8787,6 @@ export interface operations {
             };
         };
     };
-    listSessions: {
-        parameters: {
-            query?: {
-                /** @description Agent, e.g. `claude-code` */
-                agent?: string;
-                /** @description Working directory, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch */
-                branch?: string;
-                /** @description Text that `repository` contains, in upper or lower case */
-                repository?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Sessions that used this model */
-                model?: string;
-                /** @description Sessions with activity at or after this date or moment */
-                from?: string;
-                /** @description Sessions that began before this date or moment */
-                to?: string;
-                /** @description IANA time zone of dates in `from` and `to` */
-                time_zone?: string;
-                /** @description Part of the first prompt, in upper or lower case */
-                prompt?: string;
-                /** @description Sessions that called this tool */
-                tool?: string;
-                /** @description Sessions with a shell command that began with this program */
-                program?: string;
-                /** @description Sessions that called a tool of this MCP server */
-                mcp_server?: string;
-                /** @description Sessions that loaded this skill */
-                skill?: string;
-                /** @description Sessions that started a sub-agent of this type */
-                subagent_type?: string;
-                /** @description Sessions whose tools read or changed the file with this path */
-                file?: string;
-                /** @description Sessions that are linked to the pull request with this URL */
-                pull_request?: string;
-                /** @description Sessions whose cost, shared responses included, is at least this */
-                min_cost_usd?: number;
-                /** @description Sessions whose cost is at most this */
-                max_cost_usd?: number;
-                /** @description Sub-agents of this session */
-                parent_session_id?: string;
-                /** @description Only sub-agents, or only main sessions */
-                is_subagent?: "true" | "false";
-                /** @description Only sessions with failed tool calls or API errors, or only those without */
-                has_errors?: "true" | "false";
-                /** @description What the list is sorted by */
-                sort?: "last_timestamp" | "first_timestamp" | "cost_estimate_usd" | "tokens_out" | "total_messages" | "duration_ms";
-                order?: "asc" | "desc";
-                /** @description Rows on a page, 1 to 500 */
-                limit?: number;
-                /** @description `next_cursor` of the previous page; keep the rest of the query unchanged */
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of sessions */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SessionList"];
-                };
-            };
-            /** @description A parameter is not valid, or the body cannot be read */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No API key, or not a valid one */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The key lacks the scope `read` */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests; retry after Retry-After seconds */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A fault of the server */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
     getSession: {
         parameters: {
             query?: never;
@@ -6020,6 +8957,96 @@ export interface operations {
             };
         };
     };
+    annotateSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Session id, as the agent gave it; a sub-agent has its own, made of its parent session and its agent id */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionAnnotationChangeInput"];
+            };
+        };
+        responses: {
+            /** @description What people gave to a session */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionAnnotation"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such session; one appears when a transcript of it is ingested */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listSessionSubagents: {
         parameters: {
             query?: {
@@ -6036,6 +9063,155 @@ export interface operations {
                 /** @description Session id, as the agent gave it; a sub-agent has its own, made of its parent session and its agent id */
                 session_id: string;
             };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of sub-agents */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubagentList"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `read` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such session; one appears when a transcript of it is ingested */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: {
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                branch?: string | string[];
+                /** @description Model that the sessions used, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
+                /** @description Sessions with activity at or after this date or moment */
+                from?: string;
+                /** @description Sessions that began before this date or moment */
+                to?: string;
+                /** @description IANA time zone of dates in `from` and `to` */
+                time_zone?: string;
+                /** @description Part of the first prompt, in upper or lower case */
+                prompt?: string;
+                /** @description Sessions that called this tool */
+                tool?: string;
+                /** @description Sessions with a shell command that began with this program */
+                program?: string;
+                /** @description Sessions that called a tool of this MCP server */
+                mcp_server?: string;
+                /** @description Sessions that loaded this skill */
+                skill?: string;
+                /** @description Sessions that started a sub-agent of this type */
+                subagent_type?: string;
+                /** @description Sessions whose tools read or changed the file with this path */
+                file?: string;
+                /** @description Sessions that are linked to the pull request with this URL */
+                pull_request?: string;
+                /** @description Sessions whose cost, shared responses included, is at least this */
+                min_cost_usd?: number;
+                /** @description Sessions whose cost is at most this */
+                max_cost_usd?: number;
+                /** @description Only sessions that people have starred, or only the others */
+                is_starred?: "true" | "false";
+                /** @description Sessions with this tag, by its full name. May be repeated, at most 20 times, for any of them */
+                tag?: string | string[];
+                /** @description Sub-agents of this session */
+                parent_session_id?: string;
+                /** @description Only sub-agents, or only main sessions */
+                is_subagent?: "true" | "false";
+                /** @description Only sessions with failed tool calls or API errors, or only those without */
+                has_errors?: "true" | "false";
+                /** @description With the sums over all sessions that pass, on the first page */
+                totals?: "true" | "false";
+                /** @description What the list is sorted by */
+                sort?: "last_timestamp" | "first_timestamp" | "cost_estimate_usd" | "tokens_out" | "total_messages" | "duration_ms";
+                order?: "asc" | "desc";
+                /** @description Rows on a page, 1 to 500 */
+                limit?: number;
+                /** @description `next_cursor` of the previous page; keep the rest of the query unchanged */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -6069,15 +9245,6 @@ export interface operations {
             };
             /** @description The key lacks the scope `read` */
             403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The workspace has no such session; one appears when a transcript of it is ingested */
-            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6974,6 +10141,232 @@ export interface operations {
             };
         };
     };
+    listShares: {
+        parameters: {
+            query?: {
+                /** @description Session id, as the agent gave it; a sub-agent has its own, made of its parent session and its agent id */
+                session_id?: string;
+                /** @description Rows on a page, 1 to 500 */
+                limit?: number;
+                /** @description `next_cursor` of the previous page; keep the rest of the query unchanged */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Links, ended ones included, the latest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `read` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    shareView: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Heading of the page */
+                    title: string;
+                    /**
+                     * @description `overview` has totals, their course and their parts, `table` one table, `subject` one value’s page, `insights` potential waste
+                     * @enum {string}
+                     */
+                    kind: "overview" | "table" | "subject" | "insights";
+                    /**
+                     * @description For `table`: the page of the dashboard and its table
+                     * @enum {string}
+                     */
+                    table?: "projects/repository" | "projects/project" | "projects/agent" | "people/person" | "people/team" | "people/cost_centre" | "people/machine" | "projects/kind_of_work" | "models/models" | "tools/tools" | "tools/programs" | "tools/mcp" | "tools/skills" | "tools/refused" | "subagents/subagents" | "reconciliation/day" | "reconciliation/person" | "reconciliation/team" | "reconciliation/machine" | "reconciliation/model" | "reconciliation/agent" | "reconciliation/bill-month" | "reconciliation/bill-day" | "reconciliation/bill-model";
+                    /**
+                     * @description For `subject`: what the filter of this name chooses
+                     * @enum {string}
+                     */
+                    subject?: "repository" | "project" | "agent" | "person" | "team" | "cost_centre" | "machine" | "kind_of_work" | "model" | "tool";
+                    /**
+                     * @description A period that moves with the time, instead of `from` and `to`, which are fixed
+                     * @enum {string}
+                     */
+                    period?: "today" | "this-week" | "last-week" | "this-month" | "last-month" | "7d" | "30d" | "90d" | "365d" | "all";
+                    /**
+                     * @description Only what happened at or after this date or moment
+                     * @example 2026-01-31
+                     * @example 2026-01-31T12:15:00Z
+                     * @example 2026-01-31T12:00:00+02:00
+                     */
+                    from?: string;
+                    /**
+                     * @description Only what happened before this date or moment
+                     * @example 2026-01-31
+                     * @example 2026-01-31T12:15:00Z
+                     * @example 2026-01-31T12:00:00+02:00
+                     */
+                    to?: string;
+                    /**
+                     * @description IANA time zone of days, weeks and months, and of dates in `from` and `to`
+                     * @default UTC
+                     */
+                    time_zone?: string;
+                    /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                    agent?: string | string[];
+                    /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                    repository?: string | string[];
+                    /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                    project?: string | string[];
+                    /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                    machine?: string | string[];
+                    /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                    person?: string | string[];
+                    /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                    team?: string | string[];
+                    /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                    cost_centre?: string | string[];
+                    /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                    kind_of_work?: string | string[];
+                    /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                    model?: string | string[];
+                    /** @description For the subject `tool`: its name */
+                    tool?: string | string[];
+                    /**
+                     * @description Days until the link ends, parts of a day included; 365 at most
+                     * @default 30
+                     */
+                    expires_in_days?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description A link to a view that was just made */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewViewShare"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     shareSession: {
         parameters: {
             query?: never;
@@ -7053,87 +10446,6 @@ export interface operations {
             };
             /** @description The workspace has no such session */
             404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too many requests; retry after Retry-After seconds */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A fault of the server */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    listShares: {
-        parameters: {
-            query?: {
-                /** @description Session id, as the agent gave it; a sub-agent has its own, made of its parent session and its agent id */
-                session_id?: string;
-                /** @description Rows on a page, 1 to 500 */
-                limit?: number;
-                /** @description `next_cursor` of the previous page; keep the rest of the query unchanged */
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Links, ended ones included, the latest first */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ShareList"];
-                };
-            };
-            /** @description A parameter is not valid, or the body cannot be read */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No API key, or not a valid one */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The key lacks the scope `read` */
-            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7295,24 +10607,34 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
                 subagents?: "include" | "exclude" | "only";
-                /** @description One row for each combination of these, separated by commas: hour, day, week, month, model, project, git_branch, agent, agent_version, person, machine, session. Empty means no such groups */
+                /** @description One row for each combination of these, separated by commas: hour, day, week, month, model, repository, project, git_branch, agent, agent_version, person, team, cost_centre, machine, kind_of_work, session. Empty means no such groups */
                 group_by?: string;
+                /** @description Further groups, as in `group_by`, whose rows come with the same answer. May be repeated, at most 12 times; `limit` applies to each */
+                breakdown?: string | string[];
                 /** @description Rows at most, 1 to 10000; `truncated` is true if there are more */
                 limit?: number;
             };
@@ -7396,18 +10718,26 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
@@ -7495,24 +10825,34 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sessions of sub-agents with the rest, left out, or alone */
                 subagents?: "include" | "exclude" | "only";
-                /** @description One row for each combination of these, separated by commas: hour, day, week, month, project, git_branch, agent, agent_version, person, machine. Empty means no such groups */
+                /** @description One row for each combination of these, separated by commas: hour, day, week, month, repository, project, git_branch, agent, agent_version, person, team, cost_centre, machine. Empty means no such groups */
                 group_by?: string;
+                /** @description Further groups, as in `group_by`, whose rows come with the same answer. May be repeated, at most 12 times; `limit` applies to each */
+                breakdown?: string | string[];
                 /** @description Longer pauses between messages are not active time; other than 300000, it is computed from all messages */
                 idle_threshold_ms?: number;
                 /** @description How many of the most expensive sessions to list */
@@ -7600,18 +10940,26 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
@@ -7625,7 +10973,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Blocks of five hours, the window of the vendor’s limits, in order of time. One starts at the full hour (UTC) of the first response after the end of the previous one; of the filters only `agent` affects that, the others select what is counted */
+            /** @description Blocks of five hours, the provider’s rate-limit window, in order of time. One starts at the full hour (UTC) of the first response after the end of the previous one; of the filters only `agent` affects that, the others select what is counted */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7699,18 +11047,26 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
@@ -7798,18 +11154,26 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
@@ -7897,24 +11261,36 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
                 subagents?: "include" | "exclude" | "only";
-                /** @description One row for each combination of these, separated by commas: hour, day, week, month, model, project, git_branch, agent, agent_version, person, machine, session, tool, tool_kind. Empty means no such groups */
+                /** @description One row for each combination of these, separated by commas: hour, day, week, month, model, repository, project, git_branch, agent, agent_version, person, team, cost_centre, machine, session, tool, tool_kind. Empty means no such groups */
                 group_by?: string;
+                /** @description Further groups, as in `group_by`, whose rows come with the same answer. May be repeated, at most 12 times; `limit` applies to each */
+                breakdown?: string | string[];
+                /** @description Only calls of this tool */
+                tool?: string;
                 /** @description Whether durations are looked up, which takes as long again as the rest; without, they are null */
                 percentiles?: "true" | "false";
                 /** @description Rows at most, 1 to 10000; `truncated` is true if there are more */
@@ -8000,18 +11376,26 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
@@ -8101,18 +11485,26 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
@@ -8200,18 +11592,26 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
@@ -8299,18 +11699,26 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
@@ -8398,18 +11806,26 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
@@ -8497,22 +11913,32 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
-                /** @description One row for each combination of these, separated by commas: project, agent, session. Empty means no such groups */
+                /** @description One row for each combination of these, separated by commas: repository, project, agent, session. Empty means no such groups */
                 group_by?: string;
+                /** @description Further groups, as in `group_by`, whose rows come with the same answer. May be repeated, at most 12 times; `limit` applies to each */
+                breakdown?: string | string[];
                 /** @description Rows at most, 1 to 10000; `truncated` is true if there are more */
                 limit?: number;
             };
@@ -8522,7 +11948,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Sub-agents by type with what they used; the most expensive first. Project, agent and session are their parent’s */
+            /** @description Sub-agents by type with what they used; the most expensive first. Repository, project, agent and session are their parent’s */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8596,24 +12022,34 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
                 subagents?: "include" | "exclude" | "only";
-                /** @description One row for each combination of these, separated by commas: hour, day, week, month, project, git_branch, agent, agent_version, person, machine, session. Empty means no such groups */
+                /** @description One row for each combination of these, separated by commas: hour, day, week, month, repository, project, git_branch, agent, agent_version, person, team, cost_centre, machine, session. Empty means no such groups */
                 group_by?: string;
+                /** @description Further groups, as in `group_by`, whose rows come with the same answer. May be repeated, at most 12 times; `limit` applies to each */
+                breakdown?: string | string[];
                 /** @description Rows at most, 1 to 10000; `truncated` is true if there are more */
                 limit?: number;
             };
@@ -8697,24 +12133,34 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
                 subagents?: "include" | "exclude" | "only";
-                /** @description One row for each combination of these, separated by commas: hour, day, week, month, project, git_branch, agent, agent_version, person, machine, session. Empty means no such groups */
+                /** @description One row for each combination of these, separated by commas: hour, day, week, month, repository, project, git_branch, agent, agent_version, person, team, cost_centre, machine, session. Empty means no such groups */
                 group_by?: string;
+                /** @description Further groups, as in `group_by`, whose rows come with the same answer. May be repeated, at most 12 times; `limit` applies to each */
+                breakdown?: string | string[];
                 /** @description Rows at most, 1 to 10000; `truncated` is true if there are more */
                 limit?: number;
             };
@@ -8798,18 +12244,26 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
@@ -8897,24 +12351,34 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
                 subagents?: "include" | "exclude" | "only";
                 /** @description Findings of this kind alone; by default of all kinds */
                 kind?: "repeated-call" | "repeated-error" | "repeated-read" | "large-result" | "cold-cache" | "unfinished-session" | "expensive-session";
+                /** @description Whether to list findings that were dismissed, see `POST /v1/findings/dismissals` */
+                dismissed?: "exclude" | "include" | "only";
                 /** @description For `large-result`, the bytes of text that make a tool result large; 40,000 are about 10,000 tokens */
                 min_result_bytes?: number;
                 /** @description For `expensive-session`, the own cost that makes a session expensive */
@@ -8993,7 +12457,7 @@ export interface operations {
             };
         };
     };
-    reportModelChoice: {
+    reportAddressed: {
         parameters: {
             query?: {
                 /** @description Only what happened at or after this date or moment */
@@ -9002,18 +12466,26 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
@@ -9027,13 +12499,782 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What a cheaper model of the same maker in use would have cost for the tokens of each model; the largest difference first. It compares prices only. A different model would use different tokens */
+            /** @description Whether kinds of findings that were marked as addressed (`PUT /v1/findings/addressed/{kind}`) have a smaller share of the cost since. It compares complete weeks, at most eight before and after the day. Dismissed findings count, so that dismissing cannot make a share fall */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddressedReport"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `read` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reportModelChoice: {
+        parameters: {
+            query?: {
+                /** @description Only what happened at or after this date or moment */
+                from?: string;
+                /** @description Only what happened before this date or moment */
+                to?: string;
+                /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
+                time_zone?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
+                /** @description Only this session; the beginning of its id is enough */
+                session_id?: string;
+                /** @description Sub-agents included, excluded, or only */
+                subagents?: "include" | "exclude" | "only";
+                /** @description Rows at most, 1 to 10000; `truncated` is true if there are more */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What a cheaper model in use, of the same maker and its current generation, would have cost for the tokens of each model; the largest difference first. It compares prices only. A different model would use different tokens */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ModelChoiceReport"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `read` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reportForecast: {
+        parameters: {
+            query?: {
+                /** @description Only what happened at or after this date or moment */
+                from?: string;
+                /** @description Only what happened before this date or moment */
+                to?: string;
+                /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
+                time_zone?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
+                /** @description Only this session; the beginning of its id is enough */
+                session_id?: string;
+                /** @description Sub-agents included, excluded, or only */
+                subagents?: "include" | "exclude" | "only";
+                /** @description Rows at most, 1 to 10000; `truncated` is true if there are more */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The current month: today, so far, the same days of last month, and a forecast. It ends at `to`, or now: only what happened before counts, so an earlier forecast can be repeated */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ForecastReport"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `read` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reportPlans: {
+        parameters: {
+            query?: {
+                /** @description Only what happened at or after this date or moment */
+                from?: string;
+                /** @description Only what happened before this date or moment */
+                to?: string;
+                /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
+                time_zone?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
+                /** @description Only this session; the beginning of its id is enough */
+                session_id?: string;
+                /** @description Sub-agents included, excluded, or only */
+                subagents?: "include" | "exclude" | "only";
+                /** @description Rows at most, 1 to 10000; `truncated` is true if there are more */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Subscriptions with what was used of them at list prices: this month so far and its forecast, as the report `forecast` has them, the last seven days, and, for a plan of one seat, its current window of five hours. With a filter by person, plans of these people, and plans of the workspace with a seat for each. It ends at `to`, or now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlansReport"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `read` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reportChanges: {
+        parameters: {
+            query?: {
+                /** @description Only what happened at or after this date or moment */
+                from?: string;
+                /** @description Only what happened before this date or moment */
+                to?: string;
+                /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
+                time_zone?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
+                /** @description Only this session; the beginning of its id is enough */
+                session_id?: string;
+                /** @description Sub-agents included, excluded, or only */
+                subagents?: "include" | "exclude" | "only";
+                /** @description One row for each combination of these, separated by commas: repository, model, person, team, cost_centre, agent, project, machine, git_branch, kind_of_work. Empty means no such groups */
+                group_by?: string;
+                /** @description Further groups, as in `group_by`, whose rows come with the same answer. May be repeated, at most 12 times; `limit` applies to each */
+                breakdown?: string | string[];
+                /** @description Beginning of the earlier period; by default, as long before `from` as `to` (or now) is after it */
+                previous_from?: string;
+                /** @description End of the earlier period; by default `from` */
+                previous_to?: string;
+                /** @description Rows at most, 1 to 10000; `truncated` is true if there are more */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Tokens and cost compared with an earlier period; the largest differences of cost first. Without `from` there is no earlier period, and everything is new */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangesReport"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `read` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reportWaste: {
+        parameters: {
+            query?: {
+                /** @description Only what happened at or after this date or moment */
+                from?: string;
+                /** @description Only what happened before this date or moment */
+                to?: string;
+                /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
+                time_zone?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
+                /** @description Only this session; the beginning of its id is enough */
+                session_id?: string;
+                /** @description Sub-agents included, excluded, or only */
+                subagents?: "include" | "exclude" | "only";
+                /** @description One row for each combination of these, separated by commas: day, week, month, repository, project, agent, person, team, cost_centre, machine. Empty means no such groups */
+                group_by?: string;
+                /** @description Further groups, as in `group_by`, whose rows come with the same answer. May be repeated, at most 12 times; `limit` applies to each */
+                breakdown?: string | string[];
+                /** @description Rows at most, 1 to 10000; `truncated` is true if there are more */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Potential waste (expired caches, repeated calls, errors and reads) as a share of cost; by time in its order, then most waste first. Each response counts once, at the time of its finding. Dismissed findings are left out, and counted apart */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WasteReport"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `read` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reportTelemetry: {
+        parameters: {
+            query?: {
+                /** @description Only what happened at or after this date or moment */
+                from?: string;
+                /** @description Only what happened before this date or moment */
+                to?: string;
+                /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
+                time_zone?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
+                /** @description Only this session; the beginning of its id is enough */
+                session_id?: string;
+                /** @description Sub-agents included, excluded, or only */
+                subagents?: "include" | "exclude" | "only";
+                /** @description One row for each combination of these, separated by commas: day, week, month, agent, person, team, cost_centre, machine, model, repository, project, session. Empty means no such groups */
+                group_by?: string;
+                /** @description Further groups, as in `group_by`, whose rows come with the same answer. May be repeated, at most 12 times; `limit` applies to each */
+                breakdown?: string | string[];
+                /** @description Rows at most, 1 to 10000; `truncated` is true if there are more */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What agents said by OTLP (`POST /v1/otlp/v1/logs`), compared with the transcripts: sessions and requests in one and not in the other, with tokens and cost. By time in its order, then the most telemetry cost first. No figure of telemetry is part of any other report */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TelemetryReport"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `read` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reportBills: {
+        parameters: {
+            query?: {
+                /** @description Only what happened at or after this date or moment */
+                from?: string;
+                /** @description Only what happened before this date or moment */
+                to?: string;
+                /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
+                time_zone?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
+                /** @description Only this session; the beginning of its id is enough */
+                session_id?: string;
+                /** @description Sub-agents included, excluded, or only */
+                subagents?: "include" | "exclude" | "only";
+                /** @description One row for each combination of these, separated by commas: day, week, month, model. Empty means no such groups */
+                group_by?: string;
+                /** @description Further groups, as in `group_by`, whose rows come with the same answer. May be repeated, at most 12 times; `limit` applies to each */
+                breakdown?: string | string[];
+                /** @description Rows at most, 1 to 10000; `truncated` is true if there are more */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The vendors’ bills (`POST /v1/bills`) beside telemetry and transcripts, with the known reasons of the difference; by time, then the largest amount first. On the days between the first and the last of a vendor’s bill, which are in UTC. Bills know the filters of time and model only; others apply to telemetry and transcripts. No figure of a bill is part of any other report */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BillsReport"];
                 };
             };
             /** @description A parameter is not valid, or the body cannot be read */
@@ -9109,18 +13350,26 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the session */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Only in sessions that used this model */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
@@ -9210,18 +13459,26 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
@@ -9309,18 +13566,26 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
@@ -9408,18 +13673,26 @@ export interface operations {
                 to?: string;
                 /** @description IANA time zone of days, weeks and months, and of dates in `from` and `to` */
                 time_zone?: string;
-                /** @description Agent, e.g. `claude-code`, or a part of its name */
-                agent?: string;
-                /** @description Working directory of the session, or a part of its path that no other project has */
-                project?: string;
-                /** @description Git branch of the response where usage is counted, of the session elsewhere */
-                git_branch?: string;
-                /** @description Machine that the session ran on, as its uploader named it */
-                machine?: string;
-                /** @description Person whose session it is, as the key or its uploader says */
-                person?: string;
-                /** @description Model, or a part of its name that no other model has; for sessions and their events, the sessions that used it */
-                model?: string;
+                /** @description Agent, e.g. `claude-code`, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                agent?: string | string[];
+                /** @description Repository of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Working directory of the session, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                project?: string | string[];
+                /** @description Machine that the session ran on, as its uploader named it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                machine?: string | string[];
+                /** @description Person whose session it is: one of the workspace’s people, by any of their names, or whom the key or uploader names, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                person?: string | string[];
+                /** @description Team of that person on that day (UTC), of sessions on the day of their start, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                team?: string | string[];
+                /** @description Cost centre of that person or team on that day, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                cost_centre?: string | string[];
+                /** @description Kind of work of the turn where usage is counted, of any turn of the session elsewhere: coding, debugging, testing, review, planning, exploring, operations, conversation, unknown, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                kind_of_work?: string | string[];
+                /** @description Git branch, of the response where usage is counted, of the session elsewhere, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                git_branch?: string | string[];
+                /** @description Model; for sessions and their events, the sessions that used it, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                model?: string | string[];
                 /** @description Only this session; the beginning of its id is enough */
                 session_id?: string;
                 /** @description Sub-agents included, excluded, or only */
@@ -10048,6 +14321,1153 @@ export interface operations {
             };
         };
     };
+    listUnattributed: {
+        parameters: {
+            query?: {
+                /** @description Rows on a page, 1 to 500 */
+                limit?: number;
+                /** @description `next_cursor` of the previous page; keep the rest of the query unchanged */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Names that no person has, the most expensive first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnattributedList"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    importPeople: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PeopleImportRequestInput"];
+            };
+        };
+        responses: {
+            /** @description What a file of people changes, or would change */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PeopleImport"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    exportPeople: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listPeople: {
+        parameters: {
+            query?: {
+                /** @description Part of a name */
+                search?: string;
+                /** @description Only people who are in this team today */
+                team?: string;
+                /** @description With sessions, cost and last activity of all time */
+                figures?: "true" | "false";
+                /** @description Rows on a page, 1 to 500 */
+                limit?: number;
+                /** @description `next_cursor` of the previous page; keep the rest of the query unchanged */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In the order of their names, without those merged into others */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonList"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createPerson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPersonInput"];
+            };
+        };
+        responses: {
+            /** @description Someone whose sessions the workspace has */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Someone else has one of the names */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no team with that name */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deletePerson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a person */
+                person_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such person */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changePerson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a person */
+                person_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PersonChangeInput"];
+            };
+        };
+        responses: {
+            /** @description Someone whose sessions the workspace has */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such person */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Someone else has one of the names */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no team with that name */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    mergePerson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a person */
+                person_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PersonMergeInput"];
+            };
+        };
+        responses: {
+            /** @description Someone whose sessions the workspace has */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such person */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description One of them is merged already */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    undoMerge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a person */
+                person_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Someone whose sessions the workspace has */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such person, or they are not merged */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listTeams: {
+        parameters: {
+            query?: {
+                /** @description Rows on a page, 1 to 500 */
+                limit?: number;
+                /** @description `next_cursor` of the previous page; keep the rest of the query unchanged */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In the order of their names */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamList"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `read` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createTeam: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewTeamInput"];
+            };
+        };
+        responses: {
+            /** @description People whose costs are added up */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Team"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another team has the name, or people are or were in the team */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteTeam: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a team */
+                team_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such team */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another team has the name, or people are or were in the team */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changeTeam: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a team */
+                team_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TeamChangeInput"];
+            };
+        };
+        responses: {
+            /** @description People whose costs are added up */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Team"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such team */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another team has the name, or people are or were in the team */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getPrices: {
         parameters: {
             query?: never;
@@ -10200,6 +15620,402 @@ export interface operations {
             };
         };
     };
+    getReprice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The latest run that priced stored usage again */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reprice"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `read` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    startReprice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RepriceRequestInput"];
+            };
+        };
+        responses: {
+            /** @description The latest run that priced stored usage again */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reprice"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description One is queued or running */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancelReprice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The latest run that priced stored usage again */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reprice"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description None is queued or running */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listPlans: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All subscriptions of the workspace */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanList"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    putPlans: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlanListInput"];
+            };
+        };
+        responses: {
+            /** @description All subscriptions of the workspace */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanList"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getSettings: {
         parameters: {
             query?: never;
@@ -10209,7 +16025,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A workspace’s settings for secrets and retention */
+            /** @description A workspace’s settings for secrets, retention, and who sees what */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10287,7 +16103,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A workspace’s settings for secrets and retention */
+            /** @description A workspace’s settings for secrets, retention, and who sees what */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10352,6 +16168,2389 @@ export interface operations {
             };
         };
     };
+    listBudgets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All budgets of the workspace, by name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BudgetList"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `read` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createBudget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BudgetRequestInput"];
+            };
+        };
+        responses: {
+            /** @description A limit of what is spent in each period */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Budget"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another budget has this name, or there are too many */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getBudget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the budget, a ULID */
+                budget_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A limit of what is spent in each period */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Budget"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `read` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such budget */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteBudget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the budget, a ULID */
+                budget_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such budget */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changeBudget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the budget, a ULID */
+                budget_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BudgetChangeInput"];
+            };
+        };
+        responses: {
+            /** @description A limit of what is spent in each period */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Budget"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such budget */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another budget has this name, or there are too many */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listBudgetHistory: {
+        parameters: {
+            query?: {
+                /** @description Rows on a page, 1 to 500 */
+                limit?: number;
+                /** @description `next_cursor` of the previous page; keep the rest of the query unchanged */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the budget, a ULID */
+                budget_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What a budget has warned of, the latest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BudgetHistory"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `read` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such budget */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listDigests: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All digests of the workspace, by name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DigestList"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createDigest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DigestRequestInput"];
+            };
+        };
+        responses: {
+            /** @description A report that is sent when a week or month is over */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Digest"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another digest has this name, or there are too many */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteDigest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the digest, a ULID */
+                digest_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such digest */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changeDigest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the digest, a ULID */
+                digest_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DigestChangeInput"];
+            };
+        };
+        responses: {
+            /** @description A report that is sent when a week or month is over */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Digest"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such digest */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another digest has this name */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sendDigest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the digest, a ULID */
+                digest_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The messages that wait, one for each destination; none without destinations */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SentDigest"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such digest */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    previewDigest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the digest, a ULID */
+                digest_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The digest of the latest period that is over, as it would be sent now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DigestPreview"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such digest */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listFindingDismissals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The latest first; a workspace has at most 1000 */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FindingDismissalList"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `read` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    dismissFindings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FindingDismissalRequestInput"];
+            };
+        };
+        responses: {
+            /** @description Dismissed already */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FindingDismissal"];
+                };
+            };
+            /** @description Findings that are left out of lists and of potential waste */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FindingDismissal"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such session */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such repository, person or tool */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    restoreFindings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the dismissal */
+                dismissal_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Restored */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such dismissal */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    addressFindings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Kind of finding that has a share of the cost */
+                kind: "repeated-call" | "repeated-error" | "repeated-read" | "cold-cache";
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddressedFindingRequestInput"];
+            };
+        };
+        responses: {
+            /** @description A kind of finding that something was done about */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddressedFinding"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reopenFindings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Kind of finding that has a share of the cost */
+                kind: "repeated-call" | "repeated-error" | "repeated-read" | "cold-cache";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The kind is not marked as addressed */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listDestinations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All destinations of the workspace, by name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DestinationList"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createDestination: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DestinationRequestInput"];
+            };
+        };
+        responses: {
+            /** @description A destination with its new signing secret */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewDestination"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The name is taken, there are too many, or the server has no key to encrypt secrets with */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteDestination: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the destination, a ULID */
+                destination_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such destination */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A budget or digest names no other destination */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    testDestination: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the destination, a ULID */
+                destination_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A message to a destination */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such destination */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Only these; `failed` lists what was given up */
+                state?: "waiting" | "sent" | "failed";
+                /** @description Only to this destination */
+                destination_id?: string;
+                /** @description Only about this */
+                event?: "budget.crossed" | "digest.due" | "test";
+                /** @description Rows on a page, 1 to 500 */
+                limit?: number;
+                /** @description `next_cursor` of the previous page; keep the rest of the query unchanged */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Messages, the latest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryList"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retryDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the delivery */
+                delivery_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It waits again */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace has no such message that was given up */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listRepositories: {
+        parameters: {
+            query?: {
+                /** @description Repository, or a part of its name, which means all that match. May be repeated, at most 100 times, for what has any of them */
+                repository?: string | string[];
+                /** @description Rows at most, 1 to 10000; `truncated` is true if there are more */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Repositories, the most expensive first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryList"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `read` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listRepositoryRenames: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All renamed repositories, the latest change first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryRenameList"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `read` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    renameRepositories: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RepositoryRenameRequestInput"];
+            };
+        };
+        responses: {
+            /** @description All renamed repositories, the latest change first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryRenameList"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The new name is itself renamed, or the workspace has too many renamed repositories */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A repository is unknown, or a part of a name matches several */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    undoRepositoryRename: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its id, a ULID */
+                rename_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All renamed repositories, the latest change first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryRenameList"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such renaming */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listSessionTags: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Tags in use, the most frequent first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionTagList"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `read` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listAudit: {
         parameters: {
             query?: {
@@ -10365,6 +18564,8 @@ export interface operations {
                 from?: string;
                 /** @description Before this moment */
                 to?: string;
+                /** @description Only changes, or only reads of others’ texts */
+                kind?: "changes" | "reads";
                 /** @description Rows on a page, 1 to 500 */
                 limit?: number;
                 /** @description `next_cursor` of the previous page; keep the rest of the query unchanged */
@@ -10376,7 +18577,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Changes, the latest first */
+            /** @description Changes and reads, the latest first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10841,6 +19042,273 @@ export interface operations {
             };
         };
     };
+    createSignInLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the key, a ULID */
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignInLinkRequestInput"];
+            };
+        };
+        responses: {
+            /** @description A link that signs a browser in to the dashboard with a key, once */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInLink"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such key, or it is revoked or has expired */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A link cannot sign in with this key */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    withdrawSignInLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the key, a ULID */
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is withdrawn */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key has no link, or it was used or has expired */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    restoreAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the key, a ULID */
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It may sign in */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such key of an account, or it is not revoked */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     createDeviceCode: {
         parameters: {
             query?: never;
@@ -10958,6 +19426,102 @@ export interface operations {
             };
             /** @description No machine is waiting with this code, or the code has expired */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    enrolMachine: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EnrolmentRequestInput"];
+            };
+        };
+        responses: {
+            /** @description The machine had enrolled before */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceToken"];
+                };
+            };
+            /** @description The key of a machine */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceToken"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `enrol` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The enrolment key has as many machines as it may */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11216,7 +19780,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another workspace has this name, or it is the default one */
+            /** @description Another workspace has this name, or it is the default one or the demo */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11415,6 +19979,699 @@ export interface operations {
             };
         };
     };
+    receiveOtlpLogs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The export request of OTLP 1.7 for this path. It may be compressed: `Content-Encoding: gzip`. At most 8 MiB, 16 MiB decompressed; 20,000 log records, points of sums or spans are read. */
+        requestBody: {
+            content: {
+                "application/x-protobuf": string;
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Received; in the encoding of the request. `partialSuccess` if a part was left out */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        partialSuccess?: {
+                            rejectedLogRecords: string;
+                            errorMessage: string;
+                        };
+                    };
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description The key lacks the scope `ingest` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description The body stalled for too long */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description Larger than 8 MiB, or 16 MiB decompressed, or with more than 1,000,000 values */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description Neither application/x-protobuf nor application/json, or compressed by something other than gzip */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    receiveOtlpMetrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The export request of OTLP 1.7 for this path. It may be compressed: `Content-Encoding: gzip`. At most 8 MiB, 16 MiB decompressed; 20,000 log records, points of sums or spans are read. */
+        requestBody: {
+            content: {
+                "application/x-protobuf": string;
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Received; in the encoding of the request. `partialSuccess` if a part was left out */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        partialSuccess?: {
+                            rejectedDataPoints: string;
+                            errorMessage: string;
+                        };
+                    };
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description The key lacks the scope `ingest` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description The body stalled for too long */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description Larger than 8 MiB, or 16 MiB decompressed, or with more than 1,000,000 values */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description Neither application/x-protobuf nor application/json, or compressed by something other than gzip */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    receiveOtlpTraces: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The export request of OTLP 1.7 for this path. It may be compressed: `Content-Encoding: gzip`. At most 8 MiB, 16 MiB decompressed; 20,000 log records, points of sums or spans are read. */
+        requestBody: {
+            content: {
+                "application/x-protobuf": string;
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Received; in the encoding of the request. `partialSuccess` if a part was left out */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        partialSuccess?: {
+                            rejectedSpans: string;
+                            errorMessage: string;
+                        };
+                    };
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description The key lacks the scope `ingest` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description The body stalled for too long */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description Larger than 8 MiB, or 16 MiB decompressed, or with more than 1,000,000 values */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description Neither application/x-protobuf nor application/json, or compressed by something other than gzip */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Of google.rpc.Code */
+                        code: number;
+                        message: string;
+                    };
+                };
+            };
+        };
+    };
+    listBills: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A row for each vendor */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BillList"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `read` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    importBill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Whose bill it is
+                     * @enum {string}
+                     */
+                    vendor: "anthropic" | "openai" | "github" | "cursor";
+                    rows: components["schemas"]["BillRowInput"][];
+                };
+            };
+        };
+        responses: {
+            /** @description Number of lines */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BillReceipt"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Lines of the same days are grouped otherwise, so that amounts would count twice */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteBill: {
+        parameters: {
+            query: {
+                /** @description Whose bill it is */
+                vendor: "anthropic" | "openai" | "github" | "cursor";
+                /** @description By default, from the first line on */
+                first_day?: string;
+                /** @description By default, to the last line */
+                last_day?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Number of lines */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BillReceipt"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getHealth: {
         parameters: {
             query?: never;
@@ -11444,7 +20701,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Everything that requests need is available */
+            /** @description Everything that requests need is available, maybe not for all workspaces */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11556,7 +20813,7 @@ export interface operations {
                     "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            /** @description No code, or one that is used up */
+            /** @description No code, or one that was used, has expired or was withdrawn */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11576,6 +20833,15 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description You are signed out here; the page ends the session at the provider too */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedOut"];
+                };
+            };
             /** @description You are no longer signed in with these secrets */
             204: {
                 headers: {
@@ -11623,6 +20889,277 @@ export interface operations {
             };
             /** @description The key lacks the scope `read` */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listSignInProviders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OpenID providers to sign in with, in the order of the settings */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInProviders"];
+                };
+            };
+        };
+    };
+    beginSignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a provider */
+                provider_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignInFlowRequestInput"];
+            };
+        };
+        responses: {
+            /** @description A sign-in with a provider that has begun */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInFlow"];
+                };
+            };
+            /** @description There is no such provider */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The provider cannot be reached */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    finishSignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignInResponseInput"];
+            };
+        };
+        responses: {
+            /** @description A browser that is signed in with a provider */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderSignedIn"];
+                };
+            };
+            /** @description The provider did not confirm it, it took too long, or it was begun elsewhere */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The account may not sign in */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The provider cannot be reached */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    openDemo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A browser that is signed in */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedIn"];
+                };
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `operator` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; retry after Retry-After seconds */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A fault of the server */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database or raw store is unavailable; retry after Retry-After seconds */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteDemo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The workspace and its keys are deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter is not valid, or the body cannot be read */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No API key, or not a valid one */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key lacks the scope `admin` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The workspace of the key is not a demo */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

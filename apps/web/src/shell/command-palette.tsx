@@ -2,11 +2,13 @@ import type { SearchResult } from '@recount/contract';
 import { toVisible } from '@recount/contract/conversation';
 import { useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useState } from 'react';
+import { SUBJECTS, toSubjectPath, toValueLabel } from '../format/dimensions.ts';
 import { toShortPath } from '../format/values.ts';
 import { PAGES } from '../pages/pages.ts';
-import { toTitle } from '../pages/sessions/to-title.ts';
 import { useAnswer } from '../server-data/use-answer.ts';
 import { Modal } from '../ui/modal.tsx';
+import { type Row, readText } from '../ui/report-figure.tsx';
+import { stringifySearch } from '../ui/use-url-state.ts';
 
 interface Command {
   id: string;
@@ -17,6 +19,9 @@ interface Command {
 
 const MIN_SEARCH_LENGTH = 2;
 const SHOWN_RESULTS = 8;
+/** For each dimension, the values that a part of a name can find, and how many of them are shown. */
+const FOUND_VALUES = 500;
+const SHOWN_VALUES = 3;
 /** A search for each keystroke would use up the key's requests. */
 const TYPING_PAUSE_MS = 250;
 
@@ -33,8 +38,10 @@ export function CommandPalette({ close }: { close: () => void }): ReactNode {
   }, [text]);
   const isSearching = wanted.length >= MIN_SEARCH_LENGTH;
   const found = useAnswer('/v1/search', { q: wanted || '-', limit: SHOWN_RESULTS }, { isEnabled: isSearching });
+  const subjects = useSubjects();
   const commands = [
     ...toPageCommands(text),
+    ...toSubjectCommands(text, subjects),
     ...(text.trim().length >= MIN_SEARCH_LENGTH ? [toSearchCommand(text.trim())] : []),
     ...(isSearching ? (found.data?.results.map(toResultCommand) ?? []) : []),
   ];
@@ -59,7 +66,7 @@ export function CommandPalette({ close }: { close: () => void }): ReactNode {
         autoFocus
         className="palette-input"
         type="search"
-        placeholder="Words in prompts, answers, tools; or a page"
+        placeholder="Words in prompts, answers, tools; or a page, a person, a model, …"
         aria-label="Search or go to"
         role="combobox"
         aria-expanded="true"
@@ -85,6 +92,40 @@ function toPageCommands(text: string): Command[] {
   );
 }
 
+type Subject = (typeof SUBJECTS)[number];
+
+/** The values that have pages, the largest first, requested once for each opening. */
+function useSubjects(): { subject: Subject; rows: readonly Row[] }[] {
+  const [tools, dimensions] = [SUBJECTS.filter(isTool), SUBJECTS.filter((subject) => !isTool(subject))];
+  const query = { limit: FOUND_VALUES };
+  const breakdown = dimensions.map(({ name }) => name);
+  const usage = useAnswer('/v1/analytics/usage', { ...query, group_by: '', breakdown });
+  const calls = useAnswer('/v1/analytics/tools', { ...query, group_by: 'tool', percentiles: 'false' });
+  return [
+    ...dimensions.map((subject, index) => ({ subject, rows: usage.data?.breakdowns?.[index]?.rows ?? [] })),
+    ...tools.map((subject) => ({ subject, rows: calls.data?.rows ?? [] })),
+  ];
+}
+
+const isTool = ({ route }: Subject): boolean => route === '/v1/analytics/tools';
+
+function toSubjectCommands(text: string, subjects: ReturnType<typeof useSubjects>): Command[] {
+  const wanted = text.trim().toLowerCase();
+  if (wanted === '') return [];
+  return subjects.flatMap(({ subject, rows }) => {
+    const names = rows.flatMap((row) => readText(row, subject.name) ?? []);
+    return names
+      .filter((name) => name.toLowerCase().includes(wanted))
+      .slice(0, SHOWN_VALUES)
+      .map((name) => ({
+        id: `${subject.name} ${name}`,
+        label: toValueLabel(subject, name),
+        detail: subject.label.toLowerCase(),
+        href: `${toSubjectPath(subject)}${stringifySearch({ [subject.name]: name })}`,
+      }));
+  });
+}
+
 const toSearchCommand = (text: string): Command => ({
   id: 'all',
   label: `Search for “${text}”`,
@@ -96,9 +137,9 @@ const toResultCommand = ({ snippet, project, ...result }: SearchResult): Command
   const words = snippet.map((part) => part.text).join('');
   return {
     id: `${result.message_id} ${result.block_order}`,
-    label: toTitle(result),
+    label: toVisible(result.title),
     // The project first, because the rest is cut, and often says the same as the title.
-    detail: `${toShortPath(project)} · ${toVisible(words.trim().slice(0, 160))}`,
+    detail: `${toShortPath(project).split('/').at(-1)} · ${toVisible(words.trim().slice(0, 160))}`,
     href: `/sessions/${encodeURIComponent(result.session_id)}?message=${result.message_id}`,
   };
 };

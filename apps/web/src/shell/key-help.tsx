@@ -4,6 +4,7 @@ import { Modal } from '../ui/modal.tsx';
 const KEYS: readonly [string, string][] = [
   ['/ or Ctrl K', 'Search, or go to a page'],
   ['j  k', 'Next, previous row or message'],
+  ['J  K', 'Next, previous session of the list'],
   ['[  ]', 'Previous, next prompt'],
   ['n  N', 'Next, previous error'],
   ['e', 'Expand or fold the selection'],

@@ -2,10 +2,12 @@ import type { Whoami } from '@recount/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
+import { NO_VIEW } from '../format/dimensions.ts';
 import { setCurrency } from '../format/values.ts';
-import { PAGES } from '../pages/pages.ts';
+import { PAGES, toPageIcon } from '../pages/pages.ts';
 import { ApiError, get, keepPageSecret, send } from '../server-data/client.ts';
 import { queryClient } from '../server-data/use-answer.ts';
+import { Icon } from '../ui/icon.tsx';
 import { Failure, Loading } from '../ui/states.tsx';
 import { useKeys } from '../ui/use-keys.ts';
 import { usePageTitle } from '../ui/use-page-title.ts';
@@ -13,6 +15,7 @@ import { Drops } from './drops.tsx';
 import { applyTheme, readTheme, THEMES, type Theme } from './theme.ts';
 
 const CommandPalette = lazy(async () => ({ default: (await import('./command-palette.tsx')).CommandPalette }));
+const DemoBanner = lazy(async () => ({ default: (await import('../ui/demo.tsx')).DemoBanner }));
 const KeyHelp = lazy(async () => ({ default: (await import('./key-help.tsx')).KeyHelp }));
 
 type Dialog = 'palette' | 'help';
@@ -51,7 +54,7 @@ function SignedInShell(): ReactNode {
   });
   const isSignedOut = whoami.error instanceof ApiError && whoami.error.status === 401;
   useEffect(() => {
-    if (isSignedOut) void navigate({ to: '/sign-in', search: { next: href }, replace: true } as never);
+    if (isSignedOut) void navigate({ to: '/sign-in', search: { ...NO_VIEW, next: href }, replace: true } as never);
   }, [isSignedOut, href, navigate]);
   const [dialog, setDialog] = useState<Dialog>();
   useKeys({ '/': () => setDialog('palette'), '?': () => setDialog('help') });
@@ -64,6 +67,7 @@ function SignedInShell(): ReactNode {
       </a>
       <Top whoami={whoami.data} open={setDialog} />
       <main id="content" tabIndex={-1}>
+        <Suspense>{whoami.data?.is_demo && <DemoBanner />}</Suspense>
         {whoami.data !== undefined ? (
           <Suspense fallback={<Loading />}>
             <Outlet />
@@ -108,6 +112,7 @@ function Top({ whoami, open }: { whoami: Whoami | undefined; open: (dialog: Dial
         <nav aria-label="Pages">
           {PAGES.filter(({ label }) => label !== undefined).map(({ path, label }) => (
             <Link key={path} to={path} activeOptions={{ exact: path === '/', includeSearch: false }}>
+              <Icon name={toPageIcon(path)} />
               {label}
             </Link>
           ))}
@@ -123,11 +128,7 @@ function Top({ whoami, open }: { whoami: Whoami | undefined; open: (dialog: Dial
             <button type="button" className="quiet" onClick={() => open('help')}>
               Shortcuts <kbd>?</kbd>
             </button>
-            <button
-              type="button"
-              className="quiet"
-              onClick={() => void signOut().then(() => location.assign('/sign-in'))}
-            >
+            <button type="button" className="quiet" onClick={() => void signOut().then((url) => location.assign(url))}>
               Sign out
             </button>
           </div>
@@ -137,10 +138,12 @@ function Top({ whoami, open }: { whoami: Whoami | undefined; open: (dialog: Dial
   );
 }
 
-async function signOut(): Promise<void> {
-  await send('post', '/v1/sign-out');
+/** Returns the page to open next, which may be one of a provider that ends the session there. */
+async function signOut(): Promise<string> {
+  const ended = (await send('post', '/v1/sign-out')) as { url: string } | undefined;
   keepPageSecret(undefined);
   queryClient.clear();
+  return ended?.url ?? '/sign-in';
 }
 
 /** Control-K or Command-K, even while a field has the focus. */

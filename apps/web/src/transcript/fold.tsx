@@ -1,6 +1,5 @@
 import { toVisible } from '@recount/contract/conversation';
 import type { ReactNode } from 'react';
-import { parseAnsi } from './ansi.ts';
 import { useExpanded } from './expansion.ts';
 
 /** A line that expands what is below it. */
@@ -85,17 +84,6 @@ function toEndOfLines(text: string, lines: number): number {
   if (end >= text.trimEnd().length) return -1;
   return Math.min(end, MAX_FOLDED_LENGTH * 2);
 }
-
-/** A program's output, with its colours. */
-export const Terminal = ({ text }: { text: string }): ReactNode => (
-  <pre className="terminal" tabIndex={0}>
-    {parseAnsi(text).map(({ text: piece, classes }, index) => (
-      <span key={index} className={classes || undefined}>
-        {toVisible(piece)}
-      </span>
-    ))}
-  </pre>
-);
 
 export const Plain = ({ text }: { text: string }): ReactNode => (
   <pre className="plain" tabIndex={0}>

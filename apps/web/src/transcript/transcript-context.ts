@@ -5,6 +5,8 @@ import { createContext, type ReactNode } from 'react';
 export interface TranscriptValue {
   transcriptId: string;
   sessionId: string;
+  /** True if its prompts are by the agent that started it. */
+  isSubagent: boolean;
   /** The session of the sub-agent that a call started, to be opened in place; null if there is none. */
   renderSubagent: (use: ShownBlock) => ReactNode;
 }
@@ -12,5 +14,6 @@ export interface TranscriptValue {
 export const TranscriptContext = createContext<TranscriptValue>({
   transcriptId: '',
   sessionId: '',
+  isSubagent: false,
   renderSubagent: () => null,
 });

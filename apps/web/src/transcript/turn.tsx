@@ -1,15 +1,14 @@
-import type { ShownBlock, ShownMessage, Step, Turn } from '@recount/contract/conversation';
-import { toContextTokens, toVisible } from '@recount/contract/conversation';
+import type { ShownMessage, Step, Turn } from '@recount/contract/conversation';
+import { toAsker, toContextTokens, toVisible } from '@recount/contract/conversation';
 import { lazy, memo, type ReactNode, Suspense, useContext, useState } from 'react';
 import { formatClock, formatCompact, formatFullTime, formatMoney, toShortModel } from '../format/values.ts';
-import { useExpanded } from './expansion.ts';
 import { Fold, LongText, Plain } from './fold.tsx';
 import { Markdown } from './markdown.tsx';
-import { toLinePlace } from './raw-line.ts';
-import { Result, ToolCall } from './tool-step.tsx';
+import { ToolCall } from './tool-step.tsx';
 import { TranscriptContext } from './transcript-context.ts';
-import { TranscriptImage } from './transcript-image.tsx';
 
+const OtherBlock = lazy(async () => ({ default: (await import('./other-block.tsx')).OtherBlock }));
+const Result = lazy(async () => ({ default: (await import('./tool-body.tsx')).Result }));
 const RawLineDialog = lazy(async () => ({ default: (await import('./raw-line-dialog.tsx')).RawLineDialog }));
 
 const PROMPT_LINES = 40;
@@ -17,9 +16,10 @@ const PROMPT_LINES = 40;
 /** A message in readable form, with its actions. */
 export const TurnView = memo(function TurnView({ turn, isSelected }: { turn: Turn; isSelected: boolean }): ReactNode {
   const { kind, message } = turn;
+  const { isSubagent } = useContext(TranscriptContext);
   const label =
     kind === 'prompt'
-      ? 'You'
+      ? toAsker(message, isSubagent)
       : kind === 'answer'
         ? toShortModel(message.model)
         : kind === 'context'
@@ -130,39 +130,20 @@ function StepView({ step, turn, isRunning = false }: StepProps): ReactNode {
           className="tool"
           summary={<span className="tool-name">A result whose call is not in this transcript</span>}
         >
-          {() => <Result block={step.block} kind={null} />}
+          {() => (
+            <Suspense>
+              <Result block={step.block} kind={null} />
+            </Suspense>
+          )}
         </Fold>
       );
     case 'other':
-      return <OtherBlock block={step.block} turn={turn} />;
+      return (
+        <Suspense>
+          <OtherBlock block={step.block} turn={turn} />
+        </Suspense>
+      );
   }
-}
-
-function OtherBlock({ block, turn }: { block: ShownBlock; turn: ShownTurn }): ReactNode {
-  const { transcriptId } = useContext(TranscriptContext);
-  const [isOpen, setOpen] = useExpanded(block.id, false);
-  const place = toLinePlace(block, transcriptId);
-  if (block.block_type !== 'image' || place === undefined) {
-    return (
-      <Fold name={block.id} className="tool" summary={<span className="tool-name">{toVisible(block.block_type)}</span>}>
-        {() => <Plain text={block.content_text ?? JSON.stringify(block.metadata, null, 2)} />}
-      </Fold>
-    );
-  }
-  // Images on one line are identified by their order.
-  const sameLine = turn.message.content_blocks.filter(
-    ({ block_type, byte_offset }) => block_type === 'image' && byte_offset === block.byte_offset,
-  );
-  return (
-    <div className="image-block">
-      {!isOpen && (
-        <button type="button" data-fold={block.id} onClick={() => setOpen(true)}>
-          Show image {typeof block.metadata.media_type === 'string' && `(${toVisible(block.metadata.media_type)})`}
-        </button>
-      )}
-      <TranscriptImage place={place} index={Math.max(0, sameLine.indexOf(block))} isWanted={isOpen} />
-    </div>
-  );
 }
 
 /** Text that the agent's program added, collapsed, showing its beginning. */

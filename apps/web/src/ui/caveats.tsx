@@ -9,7 +9,7 @@ const SHOWN_NAMES = 5;
 
 /**
  * Known inaccuracies of a report, in sentences that say what they mean for its figures. `time` is the report's, as URL
- * parameters. Models without a price link to their sessions in it.
+ * parameters. Models without a price link to their sessions in it, and to the form for their price.
  */
 export function Caveats({
   caveats,
@@ -32,9 +32,16 @@ export function Caveats({
               {model === undefined ? (
                 toVisible(name)
               ) : (
-                <Link to="/sessions" search={{ ...time, model, subagents: 'include' } as never}>
-                  {toVisible(name)}
-                </Link>
+                <>
+                  <Link to="/sessions" search={{ ...time, model, subagents: 'include' } as never}>
+                    {toVisible(name)}
+                  </Link>{' '}
+                  (
+                  <Link to="/admin" search={{ view: 'prices', price: model } as never}>
+                    set price
+                  </Link>
+                  )
+                </>
               )}
             </Fragment>
           ))}

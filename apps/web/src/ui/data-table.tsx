@@ -1,7 +1,8 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type MouseEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { type CSSProperties, type MouseEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { useKeys } from './use-keys.ts';
+import { usePrinting } from './use-printing.ts';
 
 export interface Column<Row, Sort extends string = string> {
   id: string;
@@ -15,6 +16,8 @@ export interface Column<Row, Sort extends string = string> {
   /** Figures are right-aligned. */
   isFigure?: boolean;
   cell: (row: Row) => ReactNode;
+  /** Its cell in a row of totals below the head, which there is if any column has one. */
+  total?: ReactNode;
 }
 
 interface DataTableProps<Row, Sort extends string> {
@@ -41,35 +44,11 @@ const MARGIN_ROWS = 60;
 export function DataTable<Row, Sort extends string>(props: DataTableProps<Row, Sort>): ReactNode {
   const { label, columns, rows, toId, toHref, sort, loadMore } = props;
   const navigate = useNavigate();
-  const scroller = useRef<HTMLDivElement>(null);
-  const [selected, setSelected] = useState(-1);
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_HEIGHT_PX,
-    overscan: OVERSCAN_ROWS,
-  });
-  const items = virtual.getVirtualItems();
-  const lastIndex = items.at(-1)?.index ?? 0;
-  useEffect(() => {
-    if (lastIndex >= rows.length - MARGIN_ROWS) loadMore?.();
-  }, [lastIndex, rows.length, loadMore]);
-
-  const select = (index: number): void => {
-    const next = Math.max(0, Math.min(rows.length - 1, index));
-    setSelected(next);
-    virtual.scrollToIndex(next);
-  };
+  const { items, scroller, virtual } = useVisibleRows(rows.length, loadMore);
   const open = (row: Row | undefined): void => {
     if (row !== undefined) void navigate({ href: toHref(row) });
   };
-  useKeys({
-    j: () => select(selected + 1),
-    k: () => select(selected - 1),
-    g: () => select(0),
-    G: () => select(rows.length - 1),
-    ...(selected >= 0 && { Enter: () => open(rows[selected]) }),
-  });
+  const selected = useSelection(rows, (index) => virtual.scrollToIndex(index), open);
   const onRowClick = (event: MouseEvent, row: Row): void => {
     if (event.metaKey || event.ctrlKey || (event.target as Element).closest('a, button, input') !== null) return;
     if (getSelection()?.toString() !== '') return;
@@ -78,22 +57,18 @@ export function DataTable<Row, Sort extends string>(props: DataTableProps<Row, S
   const gridTemplateColumns = columns.map(({ width }) => width).join(' ');
   // Each row is a separate grid, because without a common width, its columns would be as wide as its own texts.
   const minWidth = columns.reduce((sum, { width }) => sum + Number(/(\d+)px/.exec(width)?.[1] ?? 0), 0);
+  const hasTotal = columns.some(({ total }) => total !== undefined);
+  const headRows = hasTotal ? 2 : 1;
   return (
     <div
       className="data-table"
       role="table"
       aria-label={label}
-      aria-rowcount={rows.length + 1}
+      aria-rowcount={rows.length + headRows}
       ref={scroller}
       tabIndex={0}
     >
-      <div role="rowgroup" className="head" style={{ minWidth }}>
-        <div role="row" aria-rowindex={1} tabIndex={-1} style={{ gridTemplateColumns }}>
-          {columns.map((column) => (
-            <HeaderCell key={column.id} column={column} sort={sort} />
-          ))}
-        </div>
-      </div>
+      <Head columns={columns} sort={sort} hasTotal={hasTotal} style={{ minWidth }} rowStyle={{ gridTemplateColumns }} />
       <div role="rowgroup" className="body" style={{ height: virtual.getTotalSize(), minWidth }}>
         {items.map(({ index, start, size }) => {
           const row = rows[index];
@@ -104,7 +79,7 @@ export function DataTable<Row, Sort extends string>(props: DataTableProps<Row, S
               key={toId(row)}
               role="row"
               tabIndex={-1}
-              aria-rowindex={index + 2}
+              aria-rowindex={index + headRows + 1}
               data-selected={index === selected}
               style={{ gridTemplateColumns, height: size, transform: `translateY(${start}px)` }}
               onClick={(event) => onRowClick(event, row)}
@@ -118,6 +93,76 @@ export function DataTable<Row, Sort extends string>(props: DataTableProps<Row, S
           );
         })}
       </div>
+    </div>
+  );
+}
+
+/** The rows in sight, or all while the page is printed. */
+function useVisibleRows(count: number, loadMore: (() => void) | undefined) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const isPrinting = usePrinting();
+  const virtual = useVirtualizer({
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT_PX,
+    overscan: isPrinting ? count : OVERSCAN_ROWS,
+  });
+  const items = virtual.getVirtualItems();
+  const lastIndex = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (!isPrinting && lastIndex >= count - MARGIN_ROWS) loadMore?.();
+  }, [isPrinting, lastIndex, count, loadMore]);
+  return { items, scroller, virtual };
+}
+
+/** The index of the row that keys have selected, -1 for none. */
+function useSelection<Row>(
+  rows: readonly Row[],
+  scrollTo: (index: number) => void,
+  open: (row: Row | undefined) => void,
+): number {
+  const [selected, setSelected] = useState(-1);
+  const select = (index: number): void => {
+    const next = Math.max(0, Math.min(rows.length - 1, index));
+    setSelected(next);
+    scrollTo(next);
+  };
+  useKeys({
+    j: () => select(selected + 1),
+    k: () => select(selected - 1),
+    g: () => select(0),
+    G: () => select(rows.length - 1),
+    ...(selected >= 0 && { Enter: () => open(rows[selected]) }),
+  });
+  return selected;
+}
+
+interface HeadProps<Row, Sort extends string> {
+  columns: readonly Column<Row, Sort>[];
+  sort: DataTableProps<Row, Sort>['sort'];
+  hasTotal: boolean;
+  style: CSSProperties;
+  rowStyle: CSSProperties;
+}
+
+function Head<Row, Sort extends string>(props: HeadProps<Row, Sort>): ReactNode {
+  const { columns, sort, hasTotal, style, rowStyle } = props;
+  return (
+    <div role="rowgroup" className="head" style={style}>
+      <div role="row" aria-rowindex={1} tabIndex={-1} style={rowStyle}>
+        {columns.map((column) => (
+          <HeaderCell key={column.id} column={column} sort={sort} />
+        ))}
+      </div>
+      {hasTotal && (
+        <div role="row" aria-rowindex={2} tabIndex={-1} className="total" style={rowStyle}>
+          {columns.map(({ id, isFigure, total }) => (
+            <div key={id} role="cell" className={isFigure ? 'end' : undefined}>
+              {total}
+            </div>
+          ))}
+        </div>
+      )}
     </div>
   );
 }

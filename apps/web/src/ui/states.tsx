@@ -1,12 +1,21 @@
 import type { ReactNode } from 'react';
 import { ApiError } from '../server-data/client.ts';
 
-/** Shown while something is loading; delayed at first, so that fast answers do not flicker. */
-export const Loading = ({ what = 'Loading' }: { what?: string }): ReactNode => (
-  <p className="state loading" role="status">
-    {what} …
-  </p>
+/**
+ * The place of what is loading, in grey; delayed at first, so that fast answers do not flicker. `what` is shown, too, if
+ * it says more than that.
+ */
+export const Loading = ({ what }: { what?: string }): ReactNode => (
+  <div className="loading" role="status">
+    <p className={what === undefined ? 'hidden-label' : 'muted'}>{what ?? 'Loading'} …</p>
+    {SKELETON_WIDTHS.map((width) => (
+      <span key={width} className="skeleton" style={{ width }} aria-hidden="true" />
+    ))}
+  </div>
 );
+
+/** Lines as uneven as text and tables are. */
+const SKELETON_WIDTHS = ['38%', '92%', '84%', '67%'];
 
 /** Shown if there is nothing, with what that means, and what to do next. */
 export const Empty = ({ title, children }: { title: string; children?: ReactNode }): ReactNode => (

@@ -1,8 +1,11 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback } from 'react';
-import { NO_TIME } from '../format/period.ts';
+import { NO_VIEW, SEPARATOR } from '../format/dimensions.ts';
 
-/** Parameters of a page's URL: choices are stored there, so that they can be bookmarked and shared. */
+/**
+ * Parameters of a page's URL: choices are stored there, so that they can be bookmarked and shared. The values of a
+ * repeated one are separated by SEPARATOR.
+ */
 export type UrlState = Readonly<Record<string, string>>;
 export type UrlChange = Readonly<Record<string, string | undefined>>;
 
@@ -15,8 +18,8 @@ export function useUrlState(): [UrlState, (change: UrlChange, options?: { replac
       void navigate({
         to: '.',
         search: (previous: UrlState) => ({
-          // A time that is removed must not be kept.
-          ...NO_TIME,
+          // A time or filter that is removed must not be kept.
+          ...NO_VIEW,
           ...Object.fromEntries(
             Object.entries({ ...previous, ...changes }).filter(([, value]) => value !== undefined && value !== ''),
           ),
@@ -30,10 +33,21 @@ export function useUrlState(): [UrlState, (change: UrlChange, options?: { replac
 }
 
 /** Like ordinary forms, because every value is a string. */
-export const parseSearch = (search: string): UrlState => Object.fromEntries(new URLSearchParams(search));
+export function parseSearch(search: string): UrlState {
+  const parameters = new URLSearchParams(search);
+  return Object.fromEntries(
+    [...new Set(parameters.keys())].map((name) => [name, parameters.getAll(name).join(SEPARATOR)]),
+  );
+}
 
 export function stringifySearch(search: Record<string, unknown>): string {
   const entries = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
-  const text = new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString();
+  const text = new URLSearchParams(
+    entries.flatMap(([name, value]) =>
+      String(value)
+        .split(SEPARATOR)
+        .map((each) => [name, each]),
+    ),
+  ).toString();
   return text === '' ? '' : `?${text}`;
 }

@@ -120,7 +120,7 @@ class AttachmentRun {
     if (before?.sha256 === sha256) return 'alreadyThere';
     const writtenAtMs = source.modifiedAtMs ?? Date.now();
     if (before !== undefined && writtenAtMs < before.writtenAtMs) return 'earlier';
-    // Of two states with one time, the later one in the archive counts, as it does when the archive is unpacked.
+    // The later of two states with one time counts, as it does when the archive is unpacked.
     const modifiedAtMs = Math.max(writtenAtMs, before === undefined ? 0 : before.modifiedAtMs + 1);
     const isThere = before?.isStored !== true && contents?.has(`${path}/${sha256}`) === true;
     const { target, isDryRun = false, signal } = this.#options;

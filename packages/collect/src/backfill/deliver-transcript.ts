@@ -1,6 +1,7 @@
 import type { TranscriptSource } from '@recount/storage/sources';
 import type { DeliveryRetry } from '../deliver/delivery-retry.ts';
 import type { DeliveryTarget, StoredTranscript } from '../deliver/delivery-target.ts';
+import type { RepositoryReader } from '../find/read-repository.ts';
 import type { Arrival } from './follow-ingestion.ts';
 import type { SourceContent } from './read-content.ts';
 
@@ -9,6 +10,7 @@ export interface DeliverOptions {
   /** True to first ask the target if it has the bytes already. */
   asksFirst: boolean;
   retry: DeliveryRetry;
+  readRepository: RepositoryReader;
   signal: AbortSignal;
   onRead(bytes: number): void;
 }
@@ -24,7 +26,7 @@ export async function deliverTranscript(
   options: DeliverOptions,
 ): Promise<{ transcript: StoredTranscript; arrival: Arrival } | undefined> {
   const { retry, signal } = options;
-  const { sessionId, measure } = content;
+  const { sessionId, workingDirectory, measure } = content;
   options.onRead(measure?.sizeBytes ?? 0);
   if (target === undefined) return undefined;
   if (options.asksFirst && sessionId !== undefined && measure !== undefined) {
@@ -35,7 +37,9 @@ export async function deliverTranscript(
   if (options.isDryRun) return undefined;
 
   const body = createBody(content, measure === undefined ? options.onRead : () => {});
-  const delivery = { path: source.path, sizeBytes: measure?.sizeBytes, sha256: measure?.sha256, open: body.open };
+  const found = workingDirectory === null ? undefined : await options.readRepository(workingDirectory);
+  const { sizeBytes, sha256 } = measure ?? { sizeBytes: undefined, sha256: undefined };
+  const delivery = { path: source.path, ...found, sizeBytes, sha256, open: body.open };
   const send = (): ReturnType<DeliveryTarget['send']> => target.send(delivery, signal);
   const maxAttempts = measure === undefined ? 1 : undefined;
   const { transcript, isDuplicate, isHealed } = await retry(() => body.attempt(send), maxAttempts);

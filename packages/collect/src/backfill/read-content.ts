@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto';
+import { isAbsolute } from 'node:path';
 import type { Readable } from 'node:stream';
 import { createTranscriptHead, IDENTIFY_HEAD_BYTES, type Refusal, type TranscriptIdentity } from '@recount/core';
 import { peekChunks } from '@recount/storage';
 import { SourceError, type TranscriptSource } from '@recount/storage/sources';
+import { readBeginning } from '../find/read-beginning.ts';
 import type { BackfillSkipReason } from './backfill-report.ts';
 
 /** A transcript, read enough for its delivery. */
 export interface SourceContent {
   sessionId: string | undefined;
+  /** The folder where the session ran, if it is a file of this machine that names one. */
+  workingDirectory: string | null;
   /** For all bytes; undefined for a transcript that is too long to hold and can be opened only once. */
   measure: { sha256: string; sizeBytes: number } | undefined;
   /** May be called repeatedly, unless `measure` is undefined. */
@@ -37,13 +41,16 @@ export async function readContent(
     const skipReason = toSkipReason(identity, held, { isWhole, path: source.path });
     if (skipReason !== undefined) return skipReason;
     const { sessionId } = identity;
-    if (isWhole) return { sessionId, measure: await measure(toAsync(held)), open: () => toAsync(held) };
+    const workingDirectory = readWorkingDirectory(source.path, identity, held);
+    if (isWhole) {
+      return { sessionId, workingDirectory, measure: await measure(toAsync(held)), open: () => toAsync(held) };
+    }
     if (source.reopenable) {
       const measured = await measure(chunks);
-      return { sessionId, measure: measured, open: () => reopen(source, measured) };
+      return { sessionId, workingDirectory, measure: measured, open: () => reopen(source, measured) };
     }
     isKeptOpen = true;
-    return { sessionId, measure: undefined, open: () => closing(chunks, stream) };
+    return { sessionId, workingDirectory, measure: undefined, open: () => closing(chunks, stream) };
   } finally {
     if (!isKeptOpen) stream.destroy();
   }
@@ -65,6 +72,33 @@ function toSkipReason(
   if (/\.json$/i.test(path)) return 'unknown-format';
   const hasTellingLine = isWhole || Buffer.concat(held).subarray(0, IDENTIFY_HEAD_BYTES).includes(LINE_FEED);
   return hasTellingLine && !isRecognised ? 'unknown-format' : undefined;
+}
+
+/** Most sessions state in their first lines where they run. Nearly all others do so before the second bound. */
+const LOOK_BYTES = [4 * 1024, 64 * 1024];
+
+/** Paths of a bucket or archive are relative; its sessions ran on other machines, whose folders may have the same names. */
+function readWorkingDirectory(path: string, identity: TranscriptIdentity, held: readonly Uint8Array[]): string | null {
+  if (!isAbsolute(path)) return null;
+  for (const lookBytes of LOOK_BYTES) {
+    const head = joinBeginning(held, lookBytes);
+    const { workingDirectory } = readBeginning(path, head, identity);
+    if (workingDirectory !== null || head.length < lookBytes) return workingDirectory;
+  }
+  return null;
+}
+
+/** The first `maxBytes` of the chunks. They are copied only if the first chunk is shorter. */
+function joinBeginning(chunks: readonly Uint8Array[], maxBytes: number): Uint8Array {
+  const [first = new Uint8Array()] = chunks;
+  if (first.length >= maxBytes || chunks.length <= 1) return first.subarray(0, maxBytes);
+  const parts: Uint8Array[] = [];
+  for (let index = 0, length = 0; index < chunks.length && length < maxBytes; index++) {
+    const chunk = chunks[index] ?? new Uint8Array();
+    parts.push(chunk);
+    length += chunk.length;
+  }
+  return Buffer.concat(parts).subarray(0, maxBytes);
 }
 
 async function* abortable(stream: Readable, signal: AbortSignal): AsyncGenerator<Uint8Array> {

@@ -3,10 +3,11 @@ import { identifyAttachment } from '@recount/core';
 import type { SourceItem } from '@recount/storage/sources';
 import { createDeliveryRetry, type RetryPolicy, UPLOAD_RETRIES } from '../deliver/delivery-retry.ts';
 import type { DeliveryTarget } from '../deliver/delivery-target.ts';
+import { createRepositoryReader } from '../find/read-repository.ts';
 import type { BackfillReport } from './backfill-report.ts';
 import { type BackfillTally, createTally, type OnBackfillEvent } from './backfill-tally.ts';
 import { createTranscriptHandler } from './handle-transcript.ts';
-import { settleIngestion } from './settle-ingestion.ts';
+import { IngestionSettler } from './settle-ingestion.ts';
 
 export interface BackfillDeps {
   /** May be undefined only in a dry run, which then treats everything as new. */
@@ -54,80 +55,94 @@ export async function runBackfill(
   sources: AsyncIterable<SourceItem>,
   options: BackfillOptions = {},
 ): Promise<BackfillReport> {
-  const run = createRun(deps, options);
+  const run = new BackfillRun(deps, options);
   try {
     for await (const item of sources) await run.take(item);
     await run.finish();
   } catch (error) {
     await run.abandon(error);
-    if (options.signal?.aborted !== true) throw run.fatalError() ?? error;
+    if (options.signal?.aborted !== true) throw run.fatalError ?? error;
     run.report.isInterrupted = true;
   }
   return run.report;
 }
 
-function createRun({ target, onEvent }: BackfillDeps, options: BackfillOptions) {
-  const concurrency = toConcurrency(options.concurrency);
-  const stop = new AbortController();
-  const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
-  setMaxListeners(0, signal);
-  const tally = createTally(onEvent);
-  const { report } = tally;
-  const tasks = new Set<Promise<void>>();
+class BackfillRun {
+  readonly #tally: BackfillTally;
+  readonly #concurrency: number;
+  readonly #maxSmall: number;
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #parts: ReturnType<typeof assemble>;
+  readonly #tasks = new Set<Promise<void>>();
   /** If the target accepts more small transcripts, each frees its slot once it is read. */
-  const slots = new Set<Promise<void>>();
-  const small = new Set<Promise<void>>();
-  const maxSmall = target?.maxSmallDeliveries ?? 0;
-  const addUntil = (set: Set<Promise<void>>, end: Promise<void>): void => {
-    set.add(end);
-    end.finally(() => set.delete(end));
-  };
-  let fatal: unknown;
-  const onFatal = (error: unknown): void => {
-    fatal ??= error;
-    stop.abort(error);
-  };
-  const { settler, handle } = assemble(target, tally, { ...options, concurrency, signal, onFatal });
-  return {
-    report,
-    fatalError: () => fatal,
-    async take(item: SourceItem): Promise<void> {
-      while (slots.size >= concurrency) await Promise.race(slots);
-      await settler?.waitForRoom();
-      signal.throwIfAborted();
-      report.consumedInputBytes = item.consumedInputBytes;
-      tally.emit({ kind: 'progress' });
-      if (item.kind === 'skipped') return tally.countSkipped(item.location, item.reason);
-      // A file with a tool's output is not a session, whatever it contains.
-      if (item.kind === 'transcript' && identifyAttachment(item.path) !== undefined) {
-        return tally.countSkipped(item.location, 'not-a-transcript');
-      }
-      report.found += 1;
-      if (item.kind === 'failed') {
-        return tally.countFailed({ location: item.location, reason: item.error.message });
-      }
-      const { task, isRead, isHeld } = handle(item);
-      addUntil(tasks, task);
-      const leavesSlot = isHeld.then(() => {
-        if (small.size >= maxSmall) return task;
-        addUntil(small, task);
-        return undefined;
-      });
-      addUntil(slots, Promise.race([task, leavesSlot]));
-      await isRead;
-    },
-    async finish(): Promise<void> {
-      await Promise.all(tasks);
-      tally.emit({ kind: 'delivered' });
-      await settler?.finish();
-      signal.throwIfAborted();
-    },
-    /** Aborts everything in progress. */
-    async abandon(error: unknown): Promise<void> {
+  readonly #slots = new Set<Promise<void>>();
+  readonly #small = new Set<Promise<void>>();
+  /** The first error that ended the run. */
+  fatalError: unknown;
+
+  constructor({ target, onEvent }: BackfillDeps, options: BackfillOptions) {
+    const stop = this.#stop;
+    const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
+    setMaxListeners(0, signal);
+    this.#signal = signal;
+    this.#tally = createTally(onEvent);
+    this.#concurrency = toConcurrency(options.concurrency);
+    this.#maxSmall = target?.maxSmallDeliveries ?? 0;
+    const onFatal = (error: unknown): void => {
+      this.fatalError ??= error;
       stop.abort(error);
-      await Promise.all(tasks);
-    },
-  };
+    };
+    this.#parts = assemble(target, this.#tally, { ...options, concurrency: this.#concurrency, signal, onFatal });
+  }
+
+  get report(): BackfillReport {
+    return this.#tally.report;
+  }
+
+  async take(item: SourceItem): Promise<void> {
+    while (this.#slots.size >= this.#concurrency) await Promise.race(this.#slots);
+    await this.#parts.settler?.waitForRoom();
+    this.#signal.throwIfAborted();
+    this.report.consumedInputBytes = item.consumedInputBytes;
+    this.#tally.emit({ kind: 'progress' });
+    if (item.kind === 'skipped') return this.#tally.countSkipped(item.location, item.reason);
+    // A file with a tool's output is not a session, whatever it contains.
+    if (item.kind === 'transcript' && identifyAttachment(item.path) !== undefined) {
+      return this.#tally.countSkipped(item.location, 'not-a-transcript');
+    }
+    this.report.found += 1;
+    if (item.kind === 'failed') {
+      return this.#tally.countFailed({ location: item.location, reason: item.error.message });
+    }
+    const { task, isRead, isHeld } = this.#parts.handle(item);
+    addUntil(this.#tasks, task);
+    const leavesSlot = isHeld.then(() => {
+      if (this.#small.size >= this.#maxSmall) return task;
+      addUntil(this.#small, task);
+      return undefined;
+    });
+    addUntil(this.#slots, Promise.race([task, leavesSlot]));
+    await isRead;
+  }
+
+  async finish(): Promise<void> {
+    await Promise.all(this.#tasks);
+    this.#tally.emit({ kind: 'delivered' });
+    await this.#parts.settler?.finish();
+    this.#signal.throwIfAborted();
+  }
+
+  /** Aborts everything in progress. */
+  async abandon(error: unknown): Promise<void> {
+    this.#stop.abort(error);
+    await Promise.all(this.#tasks);
+  }
+}
+
+function addUntil(set: Set<Promise<void>>, end: Promise<void>): void {
+  set.add(end);
+  end.finally(() => set.delete(end));
 }
 
 function toConcurrency(concurrency = DEFAULT_BACKFILL_CONCURRENCY): number {
@@ -145,7 +160,7 @@ function assemble(
   );
   const settler =
     target &&
-    settleIngestion(target, tally, {
+    new IngestionSettler(target, tally, {
       waitsForIngestion: options.waitsForIngestion ?? true,
       retry,
       pollIntervalMs: options.pollIntervalMs ?? DEFAULT_POLL_INTERVAL_MS,
@@ -158,6 +173,7 @@ function assemble(
     asksFirst: options.asksFirst ?? true,
     maxHeldBytes: Math.min(MAX_HELD_BYTES, MAX_HELD_BYTES_IN_ALL / options.concurrency),
     retry,
+    readRepository: createRepositoryReader(),
     signal,
     onFatal,
     onRead: (bytes) => {

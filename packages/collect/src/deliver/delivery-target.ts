@@ -11,6 +11,10 @@ export interface TranscriptDelivery {
   /** Its path at the agent, without a compression extension: decides between main session and sub-agent. */
   path: string;
   agent?: string | undefined;
+  /** The remote's address, or else the main folder, of the repository that the session ran in, if git tells one. */
+  repository?: string | undefined;
+  /** Folder of the worktree of that repository. */
+  worktree?: string | undefined;
   /** Size of the bytes to be delivered, which are compressed if there is an encoding. Undefined if unknown. */
   sizeBytes: number | undefined;
   /** SHA-256 (hex) of these bytes, if known. */

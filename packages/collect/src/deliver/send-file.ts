@@ -7,10 +7,12 @@ import { pipeline } from 'node:stream/promises';
 import { identifyAttachment, type KnownAttachment } from '@recount/core';
 import { SourceError } from '@recount/storage/sources';
 import { decompress } from '@recount/storage/sources/decompress';
+import { readBeginning } from '../find/read-beginning.ts';
+import { createRepositoryReader } from '../find/read-repository.ts';
 import type { SentFile, SentLog } from '../spool/sent-log.ts';
 import { removeWaiting, type SpoolFolder, toKeptPath, type WaitingFile } from '../spool/spool-folder.ts';
 import { DeliveryError } from './delivery-error.ts';
-import { createDeliveryRetry, SENDER_RETRIES } from './delivery-retry.ts';
+import { createDeliveryRetry, type DeliveryRetry, SENDER_RETRIES } from './delivery-retry.ts';
 import type { DeliveryTarget } from './delivery-target.ts';
 import { type ReadFile, readSessionFile, waitUntilSettled } from './read-session-file.ts';
 
@@ -52,169 +54,194 @@ export interface SendCounts {
   sentBytes: number;
 }
 
-/** Both reject with a DeliveryError if nothing more can be sent now, and with other errors if the disk fails. */
-export interface FileSender {
-  /** Sends the kept copy of the file, if it differs from the file now on disk, and then that one. */
-  sendFile(file: WaitingFile): Promise<void>;
-  /** Sends a session that is not a file, under a name. Resolves to false if it could not be read. */
-  sendStream(path: string, bytes: Readable): Promise<boolean>;
-}
-
 type Encoding = 'gzip' | 'zstd' | undefined;
+
+/** A file as it was sent, without what became of it. */
+type SentState = Omit<SentFile, 'transcriptId'>;
+
+/** A transcript's file that has been read, and what is sent of it. */
+interface ReadTranscript {
+  /** Its path at the agent, without a compression extension. */
+  name: string;
+  /** The file that the sent bytes are in. */
+  source: string;
+  encoding: Encoding;
+  file: ReadFile;
+  read: ReadFile;
+}
 
 const DEFAULT_SETTLE_MS = 2000;
 const DEFAULT_MAX_SETTLE_WAIT_MS = 15_000;
 const HEAD_BYTES = 1024 * 1024;
+/** Nearly all sessions state in their first lines where they run. */
+const LOOK_BYTES = 64 * 1024;
 
-export function createFileSender(
-  { folder, target, decide }: FileSenderDependencies,
-  options: FileSenderOptions,
-  log: SentLog,
-  counts: SendCounts,
-): FileSender {
-  const { signal, settleMs = DEFAULT_SETTLE_MS, maxSettleWaitMs = DEFAULT_MAX_SETTLE_WAIT_MS } = options;
-  const policy = { ...SENDER_RETRIES, firstMs: options.retryDelayMs ?? SENDER_RETRIES.firstMs };
-  const retry = createDeliveryRetry(policy, signal);
+/**
+ * Sends one session after another. Both ways reject with a DeliveryError if nothing more can be sent now, and with other
+ * errors if the disk fails.
+ */
+export class FileSender {
+  readonly #deps: FileSenderDependencies;
+  readonly #options: FileSenderOptions;
+  readonly #log: SentLog;
+  readonly #counts: SendCounts;
+  readonly #retry: DeliveryRetry;
+  readonly #readRepository = createRepositoryReader();
 
-  /** Runs `work` with a temporary file that is deleted afterwards and that no other user can read. */
-  const withTemporary = async <Result>(work: (path: string) => Promise<Result>): Promise<Result> => {
-    await mkdir(folder.outgoing, { recursive: true, mode: 0o700 });
-    const temporary = join(folder.outgoing, randomUUID());
-    try {
-      return await work(temporary);
-    } finally {
-      await rm(temporary, { force: true });
-    }
-  };
+  constructor(deps: FileSenderDependencies, options: FileSenderOptions, log: SentLog, counts: SendCounts) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#log = log;
+    this.#counts = counts;
+    const policy = { ...SENDER_RETRIES, firstMs: options.retryDelayMs ?? SENDER_RETRIES.firstMs };
+    this.#retry = createDeliveryRetry(policy, options.signal);
+  }
 
-  /** Follows the session's decision, which depends on where its transcript says that it ran. */
-  const sendAttachment = async (attachment: KnownAttachment, path: string, source: string): Promise<void> => {
-    const decision = await decideAttachment(decide, path, attachment);
-    const file = await readSessionFile(source, { earlier: undefined, isSettled: true });
-    if (file === undefined) return;
-    if (decision.kind === 'nothing') {
-      counts.refused += 1;
-      return await log.add({ ...toState(path, file, file), transcriptId: null, reason: decision.reason });
-    }
-    if (decision.kind === 'everything') return await deliverAttachment(attachment, path, { file, read: file });
-    await withTemporary(async (temporary) => {
-      await pipeline(decision.rewrite(file.open(0)), createWriteStream(temporary, { mode: 0o600 }));
-      const read = await readSessionFile(temporary, { earlier: undefined, isSettled: true });
-      if (read !== undefined) await deliverAttachment(attachment, path, { file, read });
+  /** Sends the kept copy of the file, if it differs from the file now on disk, and then that one. */
+  async sendFile(file: WaitingFile): Promise<void> {
+    const { folder } = this.#deps;
+    const kept = toKeptPath(folder, file.path);
+    const [keptStats, stats] = await Promise.all([kept, file.path].map((path) => stat(path).catch(() => undefined)));
+    if (keptStats !== undefined && keptStats.ino !== stats?.ino) await this.#sendSettled(file, kept);
+    if (stats !== undefined) await this.#sendSettled(file, file.path);
+    await removeWaiting(folder, file.path);
+  }
+
+  /** Sends a session that is not a file, under a name. Resolves to false if it could not be read. */
+  async sendStream(path: string, bytes: Readable): Promise<boolean> {
+    return await this.#withTemporary(async (temporary) => {
+      try {
+        await pipeline(bytes, createWriteStream(temporary, { mode: 0o600 }));
+      } catch (error) {
+        if (!(error instanceof SourceError)) throw error;
+        return false;
+      }
+      await this.#sendSource({ path }, temporary, true);
+      return true;
     });
-  };
+  }
 
-  const deliverAttachment = async (
-    { agent, sessionId, path: inSession }: KnownAttachment,
-    path: string,
-    { file, read }: { file: ReadFile; read: ReadFile },
-  ): Promise<void> => {
-    const state = toState(path, file, read);
-    const earlier = log.find(path);
-    if (earlier?.sha256 === read.sha256 && earlier.transcriptId !== null)
-      return await log.add({ ...earlier, ...state });
-    const { sizeBytes, sha256 } = read;
-    const about = { agent, sessionId, path: inSession, modifiedAtMs: file.modifiedAtMs, sizeBytes, sha256 };
-    try {
-      const open = () => read.open(0);
-      const receipt = await retry(() => target.sendAttachment({ ...about, open }, signal));
-      if (receipt.outcome === 'stored') counts.sent += 1;
-      else counts.duplicates += 1;
-      counts.sentBytes += sizeBytes;
-      await log.add({ ...state, transcriptId: receipt.attachmentId });
-    } catch (error) {
-      if (!(error instanceof DeliveryError) || error.code !== 'rejected') throw error;
-      counts.refused += 1;
-      await log.add({ ...state, transcriptId: null, reason: error.message });
-    }
-  };
+  async #sendSettled(file: WaitingFile, source: string): Promise<void> {
+    const { settleMs = DEFAULT_SETTLE_MS, maxSettleWaitMs = DEFAULT_MAX_SETTLE_WAIT_MS, signal } = this.#options;
+    const settled = await waitUntilSettled(source, { settleMs, maxWaitMs: maxSettleWaitMs, signal });
+    if (settled !== undefined) await this.#sendSource(file, source, settled.isSettled);
+  }
 
-  const sendSource = async ({ path, agent }: WaitingFile, source: string, isSettled: boolean): Promise<void> => {
+  async #sendSource({ path, agent }: WaitingFile, source: string, isSettled: boolean): Promise<void> {
     const attachment = identifyAttachment(path);
-    if (attachment !== undefined) return await sendAttachment(attachment, path, source);
+    if (attachment !== undefined) return await this.#sendAttachment(attachment, path, source);
     const encoding = toEncoding(path);
     const name = path.replace(/\.(zst|gz)$/, '');
-    const earlier = log.find(path);
-    const decision = decide?.(name, await readHead(source, encoding)) ?? { kind: 'everything' };
+    const earlier = this.#log.find(path);
+    const decision = this.#deps.decide?.(name, await readHead(source, encoding)) ?? { kind: 'everything' };
     const isWhole = isSettled || encoding !== undefined;
     if (decision.kind === 'everything') {
       const read = await readSessionFile(source, { earlier: toSent(earlier), isSettled: isWhole });
-      return read && (await deliver({ path, agent }, { name, encoding, file: read, read }));
+      return read && (await this.#deliver({ path, agent }, { name, source, encoding, file: read, read }));
     }
     const file = await readSessionFile(source, { earlier: undefined, isSettled: isWhole });
     if (file === undefined) return;
-    if (decision.kind === 'nothing') {
-      counts.refused += 1;
-      return await log.add({ ...toState(path, file, file), transcriptId: null, reason: decision.reason });
-    }
-    await withTemporary(async (temporary) => {
+    if (decision.kind === 'nothing') return await this.#refuse(toState(path, file, file), decision.reason);
+    await this.#withTemporary(async (temporary) => {
       try {
         const plain = encoding === undefined ? file.open(0) : decompress(createReadStream(source), encoding);
         await pipeline(decision.rewrite(plain), createWriteStream(temporary, { mode: 0o600 }));
       } catch (error) {
         if (!(error instanceof SourceError)) throw error;
-        counts.refused += 1;
-        return await log.add({ ...toState(path, file, file), transcriptId: null, reason: error.message });
+        return await this.#refuse(toState(path, file, file), error.message);
       }
       const read = await readSessionFile(temporary, { earlier: toSent(earlier), isSettled: true });
-      if (read !== undefined) await deliver({ path, agent }, { name, encoding: undefined, file, read });
+      if (read === undefined) return;
+      await this.#deliver({ path, agent }, { name, source: temporary, encoding: undefined, file, read });
     });
-  };
+  }
 
-  /** `file` is the file on disk, `read` what is sent of it. */
-  const deliver = async (
-    { path, agent }: WaitingFile,
-    { name, encoding, file, read }: { name: string; encoding: Encoding; file: ReadFile; read: ReadFile },
-  ): Promise<void> => {
-    const earlier = log.find(path);
+  async #deliver({ path, agent }: WaitingFile, { name, source, encoding, file, read }: ReadTranscript): Promise<void> {
+    const earlier = this.#log.find(path);
     const state = toState(path, file, read);
     const { sizeBytes, sha256, open } = read;
-    const known = earlier?.sha256 === sha256 ? earlier : log.findMoved(path, sha256);
+    const known = earlier?.sha256 === sha256 ? earlier : this.#log.findMoved(path, sha256);
     // A rejected file is sent again only on request, not merely because it was touched.
-    if (known !== undefined && known.transcriptId !== null) return await log.add({ ...known, ...state });
+    if (known !== undefined && known.transcriptId !== null) return await this.#log.add({ ...known, ...state });
     const base =
       read.isContinued && earlier?.transcriptId != null && encoding === undefined
         ? { transcriptId: earlier.transcriptId, sizeBytes: earlier.sentBytes ?? earlier.sizeBytes }
         : undefined;
-    const delivery = { path: name, agent, sizeBytes, sha256, encoding, base, open };
+    const { workingDirectory } = readBeginning(name, await readHead(source, encoding, LOOK_BYTES));
+    const found = workingDirectory === null ? undefined : await this.#readRepository(workingDirectory);
+    const delivery = { path: name, agent, ...found, sizeBytes, sha256, encoding, base, open };
+    await this.#logDelivery(state, async () => {
+      const receipt = await this.#retry(() => this.#deps.target.send(delivery, this.#options.signal));
+      this.#count(receipt.isDuplicate, sizeBytes - receipt.sentFromByte);
+      return receipt.transcript.transcriptId;
+    });
+  }
+
+  /** Follows the session's decision, which depends on where its transcript says that it ran. */
+  async #sendAttachment(attachment: KnownAttachment, path: string, source: string): Promise<void> {
+    const decision = await decideAttachment(this.#deps.decide, path, attachment);
+    const file = await readSessionFile(source, { earlier: undefined, isSettled: true });
+    if (file === undefined) return;
+    if (decision.kind === 'nothing') return await this.#refuse(toState(path, file, file), decision.reason);
+    if (decision.kind === 'everything') return await this.#deliverAttachment(attachment, path, { file, read: file });
+    await this.#withTemporary(async (temporary) => {
+      await pipeline(decision.rewrite(file.open(0)), createWriteStream(temporary, { mode: 0o600 }));
+      const read = await readSessionFile(temporary, { earlier: undefined, isSettled: true });
+      if (read !== undefined) await this.#deliverAttachment(attachment, path, { file, read });
+    });
+  }
+
+  async #deliverAttachment(
+    { agent, sessionId, path: inSession }: KnownAttachment,
+    path: string,
+    { file, read }: Pick<ReadTranscript, 'file' | 'read'>,
+  ): Promise<void> {
+    const state = toState(path, file, read);
+    const earlier = this.#log.find(path);
+    if (earlier?.sha256 === read.sha256 && earlier.transcriptId !== null)
+      return await this.#log.add({ ...earlier, ...state });
+    const { sizeBytes, sha256 } = read;
+    const about = { agent, sessionId, path: inSession, modifiedAtMs: file.modifiedAtMs, sizeBytes, sha256 };
+    const delivery = { ...about, open: () => read.open(0) };
+    await this.#logDelivery(state, async () => {
+      const receipt = await this.#retry(() => this.#deps.target.sendAttachment(delivery, this.#options.signal));
+      this.#count(receipt.outcome !== 'stored', sizeBytes);
+      return receipt.attachmentId;
+    });
+  }
+
+  #count(isDuplicate: boolean, sentBytes: number): void {
+    if (isDuplicate) this.#counts.duplicates += 1;
+    else this.#counts.sent += 1;
+    this.#counts.sentBytes += sentBytes;
+  }
+
+  /** Logs the id that `deliver` resolves to, or the reason why the server rejected it. */
+  async #logDelivery(state: SentState, deliver: () => Promise<string>): Promise<void> {
     try {
-      const receipt = await retry(() => target.send(delivery, signal));
-      if (receipt.isDuplicate) counts.duplicates += 1;
-      else counts.sent += 1;
-      counts.sentBytes += sizeBytes - receipt.sentFromByte;
-      await log.add({ ...state, transcriptId: receipt.transcript.transcriptId });
+      await this.#log.add({ ...state, transcriptId: await deliver() });
     } catch (error) {
       if (!(error instanceof DeliveryError) || error.code !== 'rejected') throw error;
-      counts.refused += 1;
-      await log.add({ ...state, transcriptId: null, reason: error.message });
+      await this.#refuse(state, error.message);
     }
-  };
+  }
 
-  const sendSettled = async (file: WaitingFile, source: string): Promise<void> => {
-    const settled = await waitUntilSettled(source, { settleMs, maxWaitMs: maxSettleWaitMs, signal });
-    if (settled !== undefined) await sendSource(file, source, settled.isSettled);
-  };
+  async #refuse(state: SentState, reason: string): Promise<void> {
+    this.#counts.refused += 1;
+    await this.#log.add({ ...state, transcriptId: null, reason });
+  }
 
-  return {
-    async sendFile(file) {
-      const kept = toKeptPath(folder, file.path);
-      const [keptStats, stats] = await Promise.all([kept, file.path].map((path) => stat(path).catch(() => undefined)));
-      if (keptStats !== undefined && keptStats.ino !== stats?.ino) await sendSettled(file, kept);
-      if (stats !== undefined) await sendSettled(file, file.path);
-      await removeWaiting(folder, file.path);
-    },
-    sendStream: (path, bytes) =>
-      withTemporary(async (temporary) => {
-        try {
-          await pipeline(bytes, createWriteStream(temporary, { mode: 0o600 }));
-        } catch (error) {
-          if (!(error instanceof SourceError)) throw error;
-          return false;
-        }
-        await sendSource({ path }, temporary, true);
-        return true;
-      }),
-  };
+  /** Runs `work` with a temporary file that is deleted afterwards and that no other user can read. */
+  async #withTemporary<Result>(work: (path: string) => Promise<Result>): Promise<Result> {
+    const { outgoing } = this.#deps.folder;
+    await mkdir(outgoing, { recursive: true, mode: 0o700 });
+    const temporary = join(outgoing, randomUUID());
+    try {
+      return await work(temporary);
+    } finally {
+      await rm(temporary, { force: true });
+    }
+  }
 }
 
 /**
@@ -237,7 +264,7 @@ export async function decideAttachment(
 const toSent = (earlier: SentFile | undefined): SentFile | undefined =>
   earlier && { ...earlier, sizeBytes: earlier.sentBytes ?? earlier.sizeBytes };
 
-const toState = (path: string, file: ReadFile, sent: ReadFile): Omit<SentFile, 'transcriptId'> => ({
+const toState = (path: string, file: ReadFile, sent: ReadFile): SentState => ({
   path,
   sizeBytes: file.sizeBytes,
   modifiedAtMs: file.modifiedAtMs,
@@ -249,7 +276,7 @@ const toEncoding = (path: string): Encoding =>
   path.endsWith('.zst') ? 'zstd' : path.endsWith('.gz') ? 'gzip' : undefined;
 
 /** The decompressed beginning, up to the first unreadable byte. */
-export async function readHead(path: string, encoding = toEncoding(path)): Promise<Buffer> {
+export async function readHead(path: string, encoding = toEncoding(path), maxBytes = HEAD_BYTES): Promise<Buffer> {
   const file = createReadStream(path);
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -257,7 +284,7 @@ export async function readHead(path: string, encoding = toEncoding(path)): Promi
     for await (const chunk of encoding === undefined ? file : decompress(file, encoding)) {
       chunks.push(chunk);
       length += chunk.length;
-      if (length >= HEAD_BYTES) break;
+      if (length >= maxBytes) break;
     }
   } catch (error) {
     const isGone = (error as NodeJS.ErrnoException).code === 'ENOENT';
@@ -265,5 +292,5 @@ export async function readHead(path: string, encoding = toEncoding(path)): Promi
   } finally {
     file.destroy();
   }
-  return Buffer.concat(chunks).subarray(0, HEAD_BYTES);
+  return Buffer.concat(chunks).subarray(0, maxBytes);
 }

@@ -432,6 +432,33 @@ it('looks for what hooks missed even if the clock was ahead the last time', asyn
   expect(Date.parse(JSON.parse(await readFile(folder.status, 'utf8')).lastSweepAt)).toBeLessThan(Date.parse(nextYear));
 });
 
+it('tells the repository and the worktree of the folder where a session ran', async () => {
+  const heron = join(home, 'heron');
+  await mkdir(join(heron, '.git'), { recursive: true });
+  await writeFile(
+    join(heron, '.git/config'),
+    '[remote "origin"]\n\turl = https://ada:s3cret@example.org/ada/heron.git\n',
+  );
+  const toLines = (cwd: string): string =>
+    `${JSON.stringify({ type: 'user', sessionId: 's', uuid: 'u', cwd, message: { role: 'user', content: 'hi' } })}\n`;
+  await write('in.jsonl', toLines(heron));
+  await write('out.jsonl', toLines(home));
+  const told: Record<string, unknown> = {};
+  const target = {
+    send: async (delivery: TranscriptDelivery) => {
+      const { repository, worktree } = delivery;
+      told[delivery.path.split('/').at(-1) ?? ''] = { repository, worktree };
+      return await receive(delivery);
+    },
+    sendAttachment: receiveAttachment,
+  };
+  expect(await send({ sweeps: true }, { target })).toMatchObject({ sent: 2 });
+  expect(told).toEqual({
+    'in.jsonl': { repository: 'https://example.org/ada/heron.git', worktree: heron },
+    'out.jsonl': { repository: undefined, worktree: undefined },
+  });
+});
+
 describe('attachments', () => {
   const FILES: readonly [string, string][] = [
     ['s/tool-results/toolu_01.txt', 'a large result with a secret'],

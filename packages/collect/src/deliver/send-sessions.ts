@@ -23,7 +23,7 @@ import {
   writeWhole,
 } from '../spool/spool-folder.ts';
 import { DeliveryError } from './delivery-error.ts';
-import { createFileSender, type FileSender, type FileSenderDependencies, type FileSenderOptions } from './send-file.ts';
+import { FileSender, type FileSenderDependencies, type FileSenderOptions } from './send-file.ts';
 
 export interface SendDependencies extends FileSenderDependencies {
   machine: Machine;
@@ -134,7 +134,7 @@ async function sendRound(
   const log = await openSentLog(folder.sentLog);
   // Left over from a sender that was killed.
   await rm(folder.outgoing, { recursive: true, force: true });
-  const sender = createFileSender(deps, options, log, summary);
+  const sender = new FileSender(deps, options, log, summary);
   const status = (await readJson<CollectorStatus>(folder.status)) ?? {};
   const notes = await readHookNotes(folder);
   for (const path of new Set(notes.flatMap(({ paths }) => paths))) {

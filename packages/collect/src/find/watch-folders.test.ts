@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { watchFolders } from './watch-folders.ts';
 
-const PATIENCE = { timeout: 60_000, interval: 20 };
+const PATIENCE = { interval: 20 };
 
 let home: string;
 beforeEach(async () => {

@@ -32,91 +32,109 @@ const MAX_DEPTH = 32;
  * files, because thousands of sessions are in some hundred folders, and nothing runs until the kernel reports a change.
  * `onLimit` is called once if the kernel refuses more watchers. Changes in some folders then go unnoticed.
  */
-export async function watchFolders(
-  places: readonly WatchedPlace[],
-  { onFile, onLimit, onDenied }: WatchListener,
-): Promise<FolderWatch> {
+export async function watchFolders(places: readonly WatchedPlace[], listener: WatchListener): Promise<FolderWatch> {
+  const watch = new PlaceWatch(places, listener);
+  await watch.refresh();
+  return watch;
+}
+
+/** A match to look for: the name of an entry and what is left of the pattern there. */
+interface Step {
+  folder: string;
+  name: string;
+  parts: readonly string[];
+  isNew: boolean;
+  depth: number;
+}
+
+class PlaceWatch implements FolderWatch {
+  readonly #places: readonly WatchedPlace[];
+  readonly #listener: WatchListener;
   /** The pattern parts to match in each watched folder. */
-  const folders = new Map<string, { watcher: FSWatcher; parts: Map<string, readonly string[]> }>();
-  const denied = new Set<string>();
-  let isLimited = false;
+  readonly #folders = new Map<string, { watcher: FSWatcher; parts: Map<string, readonly string[]> }>();
+  readonly #denied = new Set<string>();
+  #isLimited = false;
 
-  const unwatch = (folder: string): void => {
-    folders.get(folder)?.watcher.close();
-    folders.delete(folder);
-  };
+  constructor(places: readonly WatchedPlace[], listener: WatchListener) {
+    this.#places = places;
+    this.#listener = listener;
+  }
 
-  const openWatcher = (folder: string): FSWatcher | undefined => {
+  get folderCount(): number {
+    return this.#folders.size;
+  }
+
+  async refresh(): Promise<void> {
+    for (const { folder, pattern } of this.#places) await this.#enter(folder, pattern.split('/'), false, 0);
+  }
+
+  close(): void {
+    for (const folder of [...this.#folders.keys()]) this.#unwatch(folder);
+  }
+
+  #unwatch(folder: string): void {
+    this.#folders.get(folder)?.watcher.close();
+    this.#folders.delete(folder);
+  }
+
+  #openWatcher(folder: string): FSWatcher | undefined {
     try {
       const watcher = watch(folder, { persistent: true }, (_event, name) => {
-        const known = folders.get(folder);
+        const known = this.#folders.get(folder);
         if (known === undefined || name === null) return;
-        for (const parts of known.parts.values()) void handle(folder, name, parts, { isNew: true });
+        for (const parts of known.parts.values()) void this.#match({ folder, name, parts, isNew: true, depth: 0 });
       });
-      watcher.on('error', () => unwatch(folder));
+      watcher.on('error', () => this.#unwatch(folder));
       return watcher;
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (isDenial(error) && !denied.has(folder)) {
-        denied.add(folder);
-        onDenied(folder);
-      }
-      if ((code === 'ENOSPC' || code === 'EMFILE') && !isLimited) {
-        isLimited = true;
-        onLimit();
-      }
+      this.#reportUnwatched(folder, error);
       return undefined;
     }
-  };
+  }
+
+  #reportUnwatched(folder: string, error: unknown): void {
+    const { code } = error as NodeJS.ErrnoException;
+    if (isDenial(error) && !this.#denied.has(folder)) {
+      this.#denied.add(folder);
+      this.#listener.onDenied(folder);
+    }
+    if ((code === 'ENOSPC' || code === 'EMFILE') && !this.#isLimited) {
+      this.#isLimited = true;
+      this.#listener.onLimit();
+    }
+  }
 
   /** Watches a folder for matches of a pattern's parts, and all folders below that may lead to some. */
-  const enter = async (folder: string, parts: readonly string[], isNew: boolean, depth = 0): Promise<void> => {
+  async #enter(folder: string, parts: readonly string[], isNew: boolean, depth: number): Promise<void> {
     if (depth > MAX_DEPTH) return;
-    let known = folders.get(folder);
+    let known = this.#folders.get(folder);
     const key = parts.join('/');
     if (known?.parts.has(key)) return;
-    const watcher = known?.watcher ?? openWatcher(folder);
+    const watcher = known?.watcher ?? this.#openWatcher(folder);
     if (watcher === undefined) return;
     known ??= { watcher, parts: new Map() };
-    folders.set(folder, known);
+    this.#folders.set(folder, known);
     known.parts.set(key, parts);
     for (const { name } of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
-      await handle(folder, name, parts, { isNew, depth });
+      await this.#match({ folder, name, parts, isNew, depth });
     }
-  };
+  }
 
-  const handle = async (
-    folder: string,
-    name: string,
-    [part = '', ...rest]: readonly string[],
-    { isNew, depth = 0 }: { isNew: boolean; depth?: number },
-  ): Promise<void> => {
-    const path = join(folder, name);
+  async #match(step: Step): Promise<void> {
+    const { isNew, depth } = step;
+    const [part = '', ...rest] = step.parts;
+    const path = join(step.folder, step.name);
     if (part === '**') {
-      await handle(folder, name, rest, { isNew, depth });
+      await this.#match({ ...step, parts: rest });
       const isFolder = (await stat(path).catch(() => undefined))?.isDirectory();
-      if (isFolder) await enter(path, [part, ...rest], isNew, depth + 1);
+      if (isFolder) await this.#enter(path, step.parts, isNew, depth + 1);
       return;
     }
-    if (!toNameTest(part)(name)) return;
+    if (!toNameTest(part)(step.name)) return;
     if (rest.length === 0 && !isNew) return;
     const stats = await stat(path).catch(() => undefined);
-    if (stats === undefined) unwatch(path);
-    else if (rest.length === 0 && stats.isFile()) onFile(path);
-    else if (rest.length > 0 && stats.isDirectory()) await enter(path, rest, isNew, depth + 1);
-  };
-
-  const refresh = async (): Promise<void> => {
-    for (const { folder, pattern } of places) await enter(folder, pattern.split('/'), false);
-  };
-  await refresh();
-  return {
-    refresh,
-    get folderCount() {
-      return folders.size;
-    },
-    close() {
-      for (const folder of [...folders.keys()]) unwatch(folder);
-    },
-  };
+    if (stats === undefined) this.#unwatch(path);
+    else if (rest.length === 0 && stats.isFile()) this.#listener.onFile(path);
+    else if (rest.length > 0 && stats.isDirectory()) await this.#enter(path, rest, isNew, depth + 1);
+  }
 }

@@ -5,6 +5,8 @@ import type { SpoolFolder } from '../spool/spool-folder.ts';
 /** Starts the sender: Node, recount's own file, and its arguments. */
 export type SenderCommand = readonly [node: string, program: string, ...commandArguments: string[]];
 
+const BUDGET_HOOK = 'budget-hook';
+
 /** Notes exceed this only because of the agent's own text, which is not needed. */
 const MAX_NOTE_BYTES = 64 * 1024;
 
@@ -52,6 +54,19 @@ function toHookCommandFile(folder: SpoolFolder, sender: SenderCommand): string {
   return `@echo off\r\n${codePage}"${program}" -e "${script.replaceAll('"', '\\"')}"\r\nexit /b 0\r\n`;
 }
 
+const toBudgetHookScript = (node: string, program: string): string => `#!/bin/sh
+# Warns a coding agent's user that a budget is reached, or stops the prompt. Uses no network, and lets the agent continue
+# if anything fails. Written by \`recount connect\`; \`recount disconnect\` removes it.
+cat > /dev/null 2>&1
+[ -e ${quote(program)} ] && ${quote(node)} ${quote(program)} budget check --hook < /dev/null 2> /dev/null
+exit 0
+`;
+
+function toBudgetHookCommandFile(node: string, program: string): string {
+  const codePage = isAscii(node + program) ? '' : 'chcp 65001 >nul\r\n';
+  return `@echo off\r\n${codePage}"${node}" "${program}" budget check --hook 2>nul\r\nexit /b 0\r\n`;
+}
+
 const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
 
 /** JSON in ASCII, which all code pages read alike, because user names may contain any letters. */
@@ -62,20 +77,41 @@ const toAsciiJson = (value: unknown): string =>
  * The program's path is the same for every version, because Codex makes its user approve each change of a hook's
  * command.
  */
-const toHookPath = (folder: SpoolFolder, platform: string): string =>
-  join(folder.path, platform === 'win32' ? 'hook.cmd' : 'hook');
+const toHookPath = (folder: SpoolFolder, platform: string, name = 'hook'): string =>
+  join(folder.path, platform === 'win32' ? `${name}.cmd` : name);
 
 /** The command for settings files (the path, quoted if a shell would split it). */
 export function toHookCommand(folder: SpoolFolder, platform: string): string {
-  const path = toHookPath(folder, platform);
+  return toCommand(toHookPath(folder, platform), platform);
+}
+
+/** The same for the hook that asks for budgets. */
+export function toBudgetHookCommand(folder: SpoolFolder, platform: string): string {
+  return toCommand(toHookPath(folder, platform, BUDGET_HOOK), platform);
+}
+
+function toCommand(path: string, platform: string): string {
   if (platform === 'win32') return path.includes(' ') ? `"${path}"` : path;
   return /^[\w@%+=:,./-]+$/.test(path) ? path : quote(path);
 }
 
 export async function writeHookProgram(folder: SpoolFolder, sender: SenderCommand, platform: string): Promise<string> {
-  const path = toHookPath(folder, platform);
-  await mkdir(folder.path, { recursive: true, mode: 0o700 });
   const text = platform === 'win32' ? toHookCommandFile(folder, sender) : toHookScript(folder, sender);
+  return await writeProgram(folder, toHookPath(folder, platform), text);
+}
+
+/** Writes the program that agents call before each prompt. It prints what `recount budget check --hook` does. */
+export async function writeBudgetHookProgram(
+  folder: SpoolFolder,
+  [node, program]: SenderCommand,
+  platform: string,
+): Promise<string> {
+  const text = platform === 'win32' ? toBudgetHookCommandFile(node, program) : toBudgetHookScript(node, program);
+  return await writeProgram(folder, toHookPath(folder, platform, BUDGET_HOOK), text);
+}
+
+async function writeProgram(folder: SpoolFolder, path: string, text: string): Promise<string> {
+  await mkdir(folder.path, { recursive: true, mode: 0o700 });
   await writeFile(path, text, { mode: 0o700 });
   await chmod(path, 0o700);
   return path;

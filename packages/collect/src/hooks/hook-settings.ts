@@ -11,6 +11,8 @@ export interface HookFile {
   path: string;
   /** Event names, as the agent has them. */
   events: readonly string[];
+  /** The event before the agent answers a prompt, if a hook can stop the prompt then. */
+  promptEvent?: string;
   /** For settings, the entry for each event. */
   toEntry?(command: string): JsonObject;
   /** For a plugin, the whole text of the file. */
@@ -59,6 +61,7 @@ export function listHookFiles({ environment, homeFolder }: Machine): HookFile[] 
       label: 'Claude Code',
       path: join(environment.CLAUDE_CONFIG_DIR?.split(',')[0] || join(homeFolder, '.claude'), 'settings.json'),
       events: ['SessionStart', 'Stop', 'SubagentStop', 'PreCompact', 'SessionEnd'],
+      promptEvent: 'UserPromptSubmit',
       toEntry: toMatcherEntry,
       base: {},
     },
@@ -67,6 +70,7 @@ export function listHookFiles({ environment, homeFolder }: Machine): HookFile[] 
       label: 'Codex',
       path: join(environment.CODEX_HOME || join(homeFolder, '.codex'), 'hooks.json'),
       events: ['SessionStart', 'Stop', 'SubagentStop', 'PreCompact'],
+      promptEvent: 'UserPromptSubmit',
       toEntry: toMatcherEntry,
       base: {},
       hint: 'Codex asks once before it runs them. Approve them with /hooks.',
@@ -140,11 +144,21 @@ export default function (pi) {
 }
 `;
 
+/** The command that agents call before each prompt; taken out of the settings if it is not wanted. */
+export interface PromptHook {
+  command: string;
+  isWanted: boolean;
+}
+
 /**
- * The change of each file so that its agent calls `command`. Writes nothing. After the changes are made, it returns
- * none.
+ * The change of each file so that its agent calls `command`, and `prompt` before each prompt, if it can. Writes
+ * nothing. After the changes are made, it returns none.
  */
-export async function planHooks(files: readonly HookFile[], command: string): Promise<HookChange[]> {
+export async function planHooks(
+  files: readonly HookFile[],
+  command: string,
+  prompt?: PromptHook,
+): Promise<HookChange[]> {
   return await Promise.all(
     files.map(async (file): Promise<HookChange> => {
       const read = await readText(file.path);
@@ -155,17 +169,30 @@ export async function planHooks(files: readonly HookFile[], command: string): Pr
       if (settings === undefined || !isHookObject(settings.hooks)) {
         return { file, before, after: undefined, problem: 'It is not JSON as the agent documents it' };
       }
-      const hooks = { ...settings.hooks };
-      for (const event of file.events) {
-        const entries = (hooks[event] ?? []) as unknown[];
-        if (!JSON.stringify(entries).includes(JSON.stringify(command)))
-          hooks[event] = [...entries, file.toEntry?.(command) ?? {}];
-      }
+      const hooks = withPromptHook(file, { ...settings.hooks }, prompt);
+      for (const event of file.events) addHook(file, hooks, event, command);
       const after = format({ ...settings, hooks }, before);
       const isSame = before !== undefined && JSON.stringify(settings.hooks) === JSON.stringify(hooks);
       return { file, before, after: isSame ? undefined : after };
     }),
   );
+}
+
+function addHook(file: HookFile, hooks: Record<string, unknown[]>, event: string, command: string): void {
+  const entries = hooks[event] ?? [];
+  if (JSON.stringify(entries).includes(JSON.stringify(command))) return;
+  hooks[event] = [...entries, file.toEntry?.(command) ?? {}];
+}
+
+function withPromptHook(
+  file: HookFile,
+  hooks: Record<string, unknown[]>,
+  prompt: PromptHook | undefined,
+): Record<string, unknown[]> {
+  if (prompt === undefined || file.promptEvent === undefined) return hooks;
+  if (!prompt.isWanted) return withoutCommand(hooks, prompt.command);
+  addHook(file, hooks, file.promptEvent, prompt.command);
+  return hooks;
 }
 
 /** A plugin of an earlier version is overwritten; somebody else's file is left alone. */

@@ -177,7 +177,7 @@ describe.skipIf(process.platform === 'win32')('the program that hooks call', () 
     const names = await readdir(folder.queue);
     expect(names).toHaveLength(3);
     expect((await stat(join(folder.queue, names[0] ?? ''))).mode & 0o777).toBe(0o600);
-    await vi.waitFor(async () => expect(await readFile(mark, 'utf8')).toBe('x'), { timeout: 60_000 });
+    await vi.waitFor(async () => expect(await readFile(mark, 'utf8')).toBe('x'));
     process.kill(Number(await readFile(folder.senderPid, 'utf8')));
   });
 
@@ -222,9 +222,9 @@ describe('plugins', () => {
     const { default: extend } = await import(join(home, EXTENSION));
     const handlers = new Map<string, (event: object, context: object) => void>();
     extend({ on: (name: string, handler: () => void) => handlers.set(name, handler) });
-    await vi.waitFor(async () => expect(await readFile(notes, 'utf8')).toContain('session.idle'), { timeout: 60_000 });
+    await vi.waitFor(async () => expect(await readFile(notes, 'utf8')).toContain('session.idle'));
     handlers.get('agent_end')?.({}, { sessionManager: { getSessionFile: () => '/s.jsonl' } });
     const expected = '{"hook_event_name":"session.idle"}{"hook_event_name":"agent_end","transcript_path":"/s.jsonl"}';
-    await vi.waitFor(async () => expect(await readFile(notes, 'utf8')).toBe(expected), { timeout: 60_000 });
+    await vi.waitFor(async () => expect(await readFile(notes, 'utf8')).toBe(expected));
   });
 });

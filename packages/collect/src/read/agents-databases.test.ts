@@ -106,7 +106,7 @@ describe('Goose', () => {
     expect(session?.stats).toMatchObject({ prompt_count: 1, initial_prompt: 'Look for the heron' });
     expect(session?.metadata).toMatchObject({ title: 'Heron', cwd: '/home/ada/app' });
     expect(session?.toolCalls).toMatchObject([{ tool_kind: 'shell', program: 'ls', is_error: false, output_bytes: 8 }]);
-    expect(session?.events.map(({ kind }) => kind)).toEqual(['prompt', 'compaction']);
+    expect(session?.events.map(({ kind }) => kind)).toEqual(['prompt', 'compaction', 'turn']);
     expect(child?.identity).toMatchObject({ sessionId: 's2', isSubagent: true, parentSessionId: 's1' });
     const before = session?.text ?? '';
     addMessage(database, 9, 'user', [{ type: 'text', text: 'Thanks' }]);
@@ -156,7 +156,7 @@ describe('Crush', () => {
     expect(session?.stats).toMatchObject({ prompt_count: 1, total_messages: 4 });
     expect(session?.messages.map(({ tokens_in }) => tokens_in)).toEqual([null, null, null, null]);
     expect(session?.toolCalls).toMatchObject([{ tool_kind: 'read', file_path: '/home/ada/heron.md', output_bytes: 4 }]);
-    expect(session?.events.map(({ kind }) => kind)).toEqual(['prompt', 'compaction']);
+    expect(session?.events.map(({ kind }) => kind)).toEqual(['prompt', 'compaction', 'turn']);
     expect(session?.messages[0]?.timestamp).toBe('2026-05-12T08:00:01.000Z');
     expect(session && sumOf(session)).toMatchObject({ input: 0, output: 0 });
     await writeFile(list, '{"projects":');

@@ -137,7 +137,7 @@ it('reads each answer of opencode 2 as a response whose reasoning is separate fr
     { tool_kind: 'shell', program: 'git', is_error: false, output_bytes: 5 },
     { tool_kind: 'agent', subagent_type: 'explore', subagent_id: 'ses_child', is_error: true },
   ]);
-  expect(session?.events.map(({ kind }) => kind)).toEqual(['prompt', 'api_error']);
+  expect(session?.events.map(({ kind }) => kind)).toEqual(['prompt', 'api_error', 'turn']);
   expect(session?.contentBlocks.some(({ content_text: text }) => text === 'Slow down')).toBe(true);
   expect(sessions.get('ses_child')?.text).toContain('"parent":"ses_new"');
   const before = session?.text ?? '';
@@ -169,7 +169,7 @@ it('counts the usage of titles and compactions, which only events have, once', a
   expect(session && listIssues(session)).toEqual([]);
   expect(session && countTokens(session)).toEqual({ n: 3, in: 1750, out: 175, read: 0, written: 0 });
   expect(session?.apiResponses.map(({ model }) => model)).toEqual(['unknown', 'claude-sonnet-4-5', 'unknown']);
-  expect(session?.events.map(({ kind }) => kind)).toEqual(['compaction', 'compaction']);
+  expect(session?.events.map(({ kind }) => kind)).toEqual(['compaction', 'compaction', 'turn']);
 });
 
 it('counts a session that is in both forms once, and continues it', async () => {

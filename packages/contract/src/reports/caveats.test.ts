@@ -3,7 +3,7 @@ import { describeCaveats } from './caveats.ts';
 import type { ReportCaveats } from './report-schemas.ts';
 
 const NONE: ReportCaveats = {
-  unfinalised: { responses: 0, tokens_out: 0, estimated_tokens_out: 0 },
+  unfinalised: { responses: 0, tokens_out: 0, estimated_tokens_out: 0, estimated_cost_usd: 0 },
   unpriced: { responses: 0, tokens: 0, models: [], terms: [] },
   price_date: '2026-09-23',
   default_priced_responses: 0,
@@ -28,7 +28,7 @@ it('describes one response or session in the singular', () => {
   expect(
     read({
       ...NONE,
-      unfinalised: { responses: 1, tokens_out: 2, estimated_tokens_out: 3 },
+      unfinalised: { responses: 1, tokens_out: 2, estimated_tokens_out: 3, estimated_cost_usd: 4 },
       unpriced: { responses: 1, tokens: 4, models: ['gpt-7'], terms: [] },
       default_priced_responses: 1,
       sessions: { without_usage: 1, output_only: 1 },
@@ -37,7 +37,7 @@ it('describes one response or session in the singular', () => {
   ).toEqual([
     [
       'Unfinalised',
-      '1 response has incomplete output counts, in total 2 tokens; actual output is about 3 (estimate, not included).',
+      '1 response has incomplete output counts, in total 2 tokens; actual output is about 3 (≈ $4 more, estimate, not included).',
     ],
     ['Unpriced', '1 response has no price and is not included in any cost (4 tokens): gpt-7'],
     ['Default price', '1 response names no model and is priced at the default rates.'],
@@ -45,6 +45,13 @@ it('describes one response or session in the singular', () => {
     ['Too low', '1 session has an interrupted run that reported only output, so the sums lack its input.'],
     ['Disagreeing copies', '1 response has copies that disagree. The cost is between $1 and $3, and counts as $2.'],
   ]);
+});
+
+it('gives no range where the costs of copies are shown alike', () => {
+  const money = (value: number) => `$${value.toFixed(2)}`;
+  const disagreements = { responses: 2, cost_usd: 0.002, lowest_cost_usd: 0.001, highest_cost_usd: 0.003 };
+  const [caveat] = describeCaveats({ ...NONE, disagreements }, { ...FORMATS, money }, NOW);
+  expect(caveat?.text).toBe('2 responses have copies that disagree. The cost is $0.00 by each of them.');
 });
 
 it('names models without a price, then tiers and speeds, and says so if a response names none', () => {

@@ -34,7 +34,10 @@ export function describeCaveats(caveats: ReportCaveats, { count, tokens, money }
   if (unfinalised.responses > 0) {
     const [counted, estimated] = [tokens(unfinalised.tokens_out), tokens(unfinalised.estimated_tokens_out)];
     const what = `incomplete output counts, in total ${counted} tokens; actual output is about ${estimated}`;
-    add('Unfinalised', `${responses(unfinalised.responses)} ${what} (estimate, not included).`);
+    // Older servers do not compute it.
+    const cost = unfinalised.estimated_cost_usd ?? 0;
+    const extra = cost > 0 ? `≈ ${money(cost)} more, ` : '';
+    add('Unfinalised', `${responses(unfinalised.responses)} ${what} (${extra}estimate, not included).`);
   }
   if (unpriced.responses > 0) {
     const names = listUnpricedNames(unpriced);
@@ -59,9 +62,12 @@ export function describeCaveats(caveats: ReportCaveats, { count, tokens, money }
     add('Too low', `${who} an interrupted run that reported only output, so the sums lack its input.`);
   }
   if (disagreements.responses > 0) {
-    const range = `${money(disagreements.lowest_cost_usd)} and ${money(disagreements.highest_cost_usd)}`;
-    const what = `copies that disagree. The cost is between ${range}, and counts as ${money(disagreements.cost_usd)}`;
-    add('Disagreeing copies', `${responses(disagreements.responses)} ${what}.`);
+    const [lowest, highest] = [money(disagreements.lowest_cost_usd), money(disagreements.highest_cost_usd)];
+    const effect =
+      lowest === highest
+        ? `The cost is ${lowest} by each of them`
+        : `The cost is between ${lowest} and ${highest}, and counts as ${money(disagreements.cost_usd)}`;
+    add('Disagreeing copies', `${responses(disagreements.responses)} copies that disagree. ${effect}.`);
   }
   return found;
 }

@@ -20,7 +20,7 @@ export const usageFigures = (prefix = ''): PageFigure[] => [
   figure('tokens', 'Cache read', `${prefix}cache_read`),
   figure('tokens', 'Cache write', `${prefix}cache_write`),
   figure('percent', 'Cache hit rate', `${prefix}cache_hit_ratio`),
-  figure('money', 'Cost', `${prefix}cost_usd`),
+  { ...figure('money', 'Cost', `${prefix}cost_usd`), hint: 'An estimate at list prices, or your own' },
 ];
 
 export const callFigures: readonly PageFigure[] = [
@@ -37,6 +37,6 @@ export const durationFigures: readonly PageFigure[] = [
 ];
 
 export const resultFigures: readonly PageFigure[] = [
-  figure('bytes', 'Results', 'output_bytes'),
-  figure('tokens', '≈ Tokens', 'estimated_tokens'),
+  figure('bytes', 'Output', 'output_bytes'),
+  figure('tokens', 'Tokens (est.)', 'estimated_tokens'),
 ];

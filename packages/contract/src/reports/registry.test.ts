@@ -10,7 +10,8 @@ function hasPath(shape: z.ZodRawShape, path: string): boolean {
   const [name = '', ...rest] = path.split('.');
   const field = shape[name];
   if (field === undefined || rest.length === 0) return field !== undefined;
-  return field instanceof z.ZodObject && hasPath(field.shape, rest.join('.'));
+  const inner = field instanceof z.ZodNullable ? field.unwrap() : field;
+  return inner instanceof z.ZodObject && hasPath(inner.shape, rest.join('.'));
 }
 
 function shapesOf(answer: z.ZodType): { row: z.ZodRawShape; totals: z.ZodRawShape } {
@@ -47,5 +48,13 @@ describe.each(REPORT_NAMES)('the report %s', (name) => {
       ...(groupBy?.keys ?? []).map((key) => ({ group_by: key })),
     ];
     for (const query of queries) expect(REPORT_SCHEMAS[name].query.safeParse(query).error?.issues ?? []).toEqual([]);
+  });
+
+  it('names in its answer the keys that it is grouped by', () => {
+    const { filters } = (REPORT_SCHEMAS[name].answer as unknown as z.ZodObject<{ filters: z.ZodObject }>).shape;
+    for (const key of groupBy?.keys ?? []) {
+      expect(filters.shape.group_by).toBeDefined();
+      expect((filters.shape.group_by as z.ZodArray).safeParse([key]).error?.issues ?? []).toEqual([]);
+    }
   });
 });

@@ -14,6 +14,8 @@ export interface ReportEntry {
   groupBy?: { keys: readonly GroupKey[]; fallback: readonly GroupKey[] };
   /** True if its filters are about the parents of sub-agents, so that no filter of sub-agents applies. */
   isOfParents?: true;
+  /** True if its rows are texts, such as paths of files. A reader who may see texts of one person gets that person's rows. */
+  isOfTexts?: true;
   /** A function, so that only those who validate load the schemas. */
   shapes(fields: Fields): ReportShapes;
   commands: readonly ReportCommand[];
@@ -21,7 +23,7 @@ export interface ReportEntry {
   pages?: readonly ReportPage[];
 }
 
-export interface ReportShapes {
+interface ReportShapes {
   /** Parameters besides those that every report has. */
   query?: z.ZodRawShape;
   row: z.ZodRawShape;
@@ -71,6 +73,10 @@ export interface ReportPage {
   shortens?: 'path' | 'model';
   /** Field whose text follows the name. */
   detail?: string;
+  /** Its first amount is not our estimate, so that nothing is said about the estimate's caveats. */
+  isForeign?: true;
+  /** The way to get rows, in a sentence, if transcripts alone give none. */
+  source?: string;
   /** Marks rows with responses without a price. */
   marksUnpriced?: true;
   /** Filters of the sessions page that find the sessions of a row, with their fields in the row. */
@@ -84,7 +90,8 @@ export interface PageFigure {
   label: string;
   /** An explanation of the count, if the label is not enough. */
   hint?: string;
-  kind: 'money' | 'tokens' | 'count' | 'percent' | 'duration' | 'bytes';
+  /** Without a value, `money` has no price, and an `amount`, which is someone else's or a difference, does not exist. */
+  kind: 'money' | 'amount' | 'tokens' | 'count' | 'percent' | 'duration' | 'bytes';
   /** Path of the value in a row and in the totals. */
   path: string;
   /** True if totals have none. */

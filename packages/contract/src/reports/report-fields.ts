@@ -1,15 +1,27 @@
-import { TOOL_KINDS } from '@recount/core';
+import { KINDS_OF_WORK, TOOL_KINDS } from '@recount/core';
 import { z } from 'zod';
-import { countField } from '../fields.ts';
-import { costField } from '../usage-figures.ts';
+import { countField, text, timestampField } from '../fields.ts';
+import { costField, titleField } from '../usage-figures.ts';
 
 // Fields for the shapes in the entries of reports.
 
 export { z } from 'zod';
+export { reportMomentField } from '../analytics-query.ts';
 export { countField, sessionIdField, timestampField, transcriptIdField, uploaderField } from '../fields.ts';
-export { costField, knownCostField, ownAndSharedUsageFields, usageFiguresSchema } from '../usage-figures.ts';
+export { addressedFields } from '../finding-decisions.ts';
+export {
+  costField,
+  knownCostField,
+  ownAndSharedUsageFields,
+  titleField,
+  usageFiguresSchema,
+} from '../usage-figures.ts';
+
+const MAX_NAME_LENGTH = 1000;
 
 export const name = z.string().nullable();
+/** A full name to filter by. */
+export const nameFilter = text(MAX_NAME_LENGTH);
 export const ratio = z.number().min(0).max(1).nullable();
 export const milliseconds = z.number().min(0).nullable();
 
@@ -20,13 +32,20 @@ export const groupFields = {
   week: name.optional().describe('Date of its Monday'),
   month: name.optional().describe('`2026-03`'),
   model: name.optional(),
+  repository: name.optional().describe('The same name for all worktrees and clones'),
   project: name.optional(),
   git_branch: name.optional(),
   agent: name.optional(),
   agent_version: name.optional(),
-  person: name.optional(),
+  person: name.optional().describe('Who has the name of the session, else that name'),
+  team: name.optional().describe('Team of that person on that day (UTC); null for none'),
+  cost_centre: name.optional().describe('Of that person on that day, else of the team; null for none'),
   machine: name.optional(),
-  session: z.string().optional().describe('Session id'),
+  kind_of_work: name.optional().describe(`What the turn was for, by its tool calls: ${KINDS_OF_WORK.join(', ')}`),
+  session: z.string().optional().describe('Session id; with it come the three below'),
+  session_title: titleField.nullable().optional(),
+  session_start: timestampField.nullable().optional(),
+  is_subagent: z.boolean().optional(),
   tool: z.string().optional(),
   tool_kind: z
     .string()

@@ -1,6 +1,12 @@
 import { z } from 'zod';
-import { groupByField, reportFilterFields, reportLimitField } from '../analytics-query.ts';
-import { CALL_KEYS, type GroupKey, SUBAGENT_FILTERS } from '../choices.ts';
+import {
+  breakdownField,
+  groupByField,
+  meantNamesFields,
+  reportFilterFields,
+  reportLimitField,
+} from '../analytics-query.ts';
+import { GROUP_KEYS, type GroupKey, SUBAGENT_FILTERS } from '../choices.ts';
 import { countField, timestampField } from '../fields.ts';
 import { usageFiguresSchema } from '../usage-figures.ts';
 import { REPORT_NAMES, REPORTS, type ReportName } from './registry.ts';
@@ -14,22 +20,23 @@ const filtersSchema = z
     from: timestampField.nullable().describe('As the moment that it means'),
     to: timestampField.nullable(),
     time_zone: z.string(),
-    agent: name,
-    project: name,
-    git_branch: name,
-    machine: name,
-    person: name,
-    model: name,
+    ...meantNamesFields,
     session_id: name,
     subagents: z.enum(SUBAGENT_FILTERS),
-    group_by: z.array(z.enum(CALL_KEYS)),
+    group_by: z.array(z.enum(GROUP_KEYS)),
     limit: countField,
   })
   .meta({ id: 'ReportFilters', description: 'What the report was made for' });
 
 const caveatsSchema = z
   .object({
-    unfinalised: usageFiguresSchema.shape.unfinalised,
+    unfinalised: usageFiguresSchema.shape.unfinalised.extend({
+      estimated_cost_usd: fields.costField
+        .nullable()
+        .describe(
+          'What the missing output would cost by its estimate, at the average price of the output of each model; in no total. Null if it was not computed',
+        ),
+    }),
     unpriced: z.object({
       responses: countField,
       tokens: countField,
@@ -78,7 +85,7 @@ export type ReportFilters = z.infer<typeof filtersSchema>;
 export type ReportCaveats = z.infer<typeof caveatsSchema>;
 
 /** The data that accompany the rows of every report. */
-export interface ReportFrame {
+interface ReportFrame {
   filters: ReportFilters;
   currency_label: string;
   caveats: ReportCaveats;
@@ -95,7 +102,7 @@ type FilterShape<Of> = Of extends { isOfParents: true }
   ? Omit<typeof reportFilterFields, 'subagents'>
   : typeof reportFilterFields;
 type GroupShape<Of> = Of extends { groupBy: { keys: readonly (infer Key extends GroupKey)[] } }
-  ? { group_by: ReturnType<typeof groupByField<Key>> }
+  ? { group_by: ReturnType<typeof groupByField<Key>>; breakdown: ReturnType<typeof breakdownField<Key>> }
   : unknown;
 type QueryShape<Name extends ReportName> = Omit<FilterShape<Entry<Name>>, keyof Part<Shapes<Name>, 'query'>> &
   GroupShape<Entry<Name>> &
@@ -116,7 +123,15 @@ export type ReportBody<Name extends ReportName> = {
   truncated: boolean;
 } & Output<Part<Shapes<Name>, 'rest'>>;
 
-export type ReportAnswer<Name extends ReportName> = ReportFrame & ReportBody<Name>;
+/** Rows by the groups of one `breakdown`. */
+export interface ReportBreakdown<Name extends ReportName> {
+  group_by: GroupKey[];
+  rows: ReportRow<Name>[];
+  truncated: boolean;
+}
+
+export type ReportAnswer<Name extends ReportName> = ReportFrame &
+  ReportBody<Name> & { breakdowns?: ReportBreakdown<Name>[] | undefined };
 
 const toPascalCase = (name: string): string =>
   name.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -126,11 +141,15 @@ function createSchemas(reportName: ReportName) {
   const { query, row, totals, rest } = shapes(fields);
   const { subagents, ...others } = reportFilterFields;
   const id = toPascalCase(reportName);
+  const rows = z.array(z.object(row).meta({ id: `${id}Row` }));
   return {
     query: z.strictObject({
       ...others,
       ...(!isOfParents && { subagents }),
-      ...(groupBy !== undefined && { group_by: groupByField(groupBy.keys, groupBy.fallback) }),
+      ...(groupBy !== undefined && {
+        group_by: groupByField(groupBy.keys, groupBy.fallback),
+        breakdown: breakdownField(groupBy.keys),
+      }),
       ...query,
       limit: reportLimitField,
     }),
@@ -139,10 +158,16 @@ function createSchemas(reportName: ReportName) {
         filters: filtersSchema,
         currency_label: z.string().describe('What the workspace calls its currency; nothing is converted'),
         caveats: caveatsSchema,
-        rows: z.array(z.object(row).meta({ id: `${id}Row` })),
+        rows,
         totals: z.object(totals).describe('Totals of all rows, those beyond `limit` included'),
         truncated: z.boolean().describe('Whether there are more rows than `limit`'),
         data_range: dataRangeSchema.nullable().describe('If there are no rows, when there are data. Null with rows'),
+        ...(groupBy !== undefined && {
+          breakdowns: z
+            .array(z.object({ group_by: z.array(z.enum(GROUP_KEYS)), rows, truncated: z.boolean() }))
+            .optional()
+            .describe('One for each `breakdown` of the request, in its order; all are of one snapshot'),
+        }),
         ...rest,
       })
       .meta({ id: `${id}Report`, description }),
@@ -165,3 +190,6 @@ export type SessionsReport = ReportAnswer<'sessions'>;
 export type DisagreementsReport = ReportAnswer<'disagreements'>;
 export type ReconciliationReport = ReportAnswer<'reconciliation'>;
 export type FindingsReport = ReportAnswer<'findings'>;
+export type AddressedReport = ReportAnswer<'addressed'>;
+export type ForecastReport = ReportAnswer<'forecast'>;
+export type ChangesReport = ReportAnswer<'changes'>;

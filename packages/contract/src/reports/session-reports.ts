@@ -7,8 +7,8 @@ import { defineReport } from './report-entry.ts';
 export const SESSION_REPORTS = {
   subagents: defineReport({
     description:
-      'Sub-agents by type with what they used; the most expensive first. Project, agent and session are their parent’s',
-    groupBy: { keys: ['project', 'agent', 'session'], fallback: [] },
+      'Sub-agents by type with what they used; the most expensive first. Repository, project, agent and session are their parent’s',
+    groupBy: { keys: ['repository', 'project', 'agent', 'session'], fallback: [] },
     isOfParents: true,
     shapes: ({ costField, countField, groupFields, name, usageFiguresSchema }) => {
       const figures = {
@@ -21,6 +21,7 @@ export const SESSION_REPORTS = {
       };
       return {
         row: {
+          repository: groupFields.repository,
           project: groupFields.project,
           agent: groupFields.agent,
           session: groupFields.session,
@@ -59,7 +60,7 @@ export const SESSION_REPORTS = {
           figure('tokens', 'Tokens', 'total_tokens'),
           figure('percent', 'Cache hit rate', 'cache_hit_ratio'),
           figure('money', 'Cost', 'cost_usd'),
-          { ...figure('money', 'Mean cost', 'mean_cost_usd'), isOfRowsOnly: true },
+          { ...figure('money', 'Avg. cost', 'mean_cost_usd'), isOfRowsOnly: true },
         ],
       },
     ],

@@ -40,7 +40,16 @@ function toFigures({ z, countField, knownCostField }: Fields) {
   };
 }
 
-const toRest = ({ z, costField, countField, knownCostField, name, sessionIdField, timestampField }: Fields) => ({
+const toRest = ({
+  z,
+  costField,
+  countField,
+  knownCostField,
+  name,
+  sessionIdField,
+  timestampField,
+  titleField,
+}: Fields) => ({
   idle_threshold_ms: countField,
   usage: z
     .object({
@@ -59,7 +68,7 @@ const toRest = ({ z, costField, countField, knownCostField, name, sessionIdField
     z
       .object({
         session_id: sessionIdField,
-        title: name.describe('Or else the beginning of the first prompt'),
+        title: titleField,
         project: name,
         git_branch: name,
         agent: z.string(),

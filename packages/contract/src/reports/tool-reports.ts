@@ -11,7 +11,7 @@ export const TOOL_REPORTS = {
   tools: defineReport({
     description: 'Tool calls, each once however many transcripts hold a copy; most calls first',
     groupBy: { keys: CALL_KEYS, fallback: ['tool'] },
-    shapes: ({ z, callFields, durationFields, countField, groupFields, milliseconds }) => {
+    shapes: ({ z, callFields, durationFields, countField, groupFields, milliseconds, nameFilter }) => {
       const figures = {
         ...callFields,
         input_bytes: countField,
@@ -21,6 +21,7 @@ export const TOOL_REPORTS = {
       };
       return {
         query: {
+          tool: nameFilter.optional().describe('Only calls of this tool'),
           percentiles: z
             .enum(['true', 'false'])
             .default('true')
@@ -42,7 +43,8 @@ export const TOOL_REPORTS = {
     pages: [
       {
         ...{ page: 'tools', id: 'tools', label: 'Tools', noun: 'Tool', name: 'tool', filters: { tool: 'tool' } },
-        query: { group_by: 'tool' },
+        query: { group_by: 'tool,tool_kind' },
+        detail: 'tool_kind',
         figures: [...callFigures, ...durationFigures, ...resultFigures],
         trend: { query: { group_by: 'day', percentiles: 'false' }, figure: figure('count', 'Calls', 'calls') },
       },
@@ -50,6 +52,7 @@ export const TOOL_REPORTS = {
   }),
 
   files: defineReport({
+    isOfTexts: true,
     description: 'Files that tools read and edited',
     shapes: ({ z, callFields, countField, name }) => {
       const figures = {
@@ -194,7 +197,7 @@ export const TOOL_REPORTS = {
       {
         name: 'denials',
         help: 'Denied tool calls',
-        title: 'Refused tool calls',
+        title: 'Denied tool calls',
         columns: [
           text('TOOL', 'tool'),
           text('PROGRAM', 'program', 2),

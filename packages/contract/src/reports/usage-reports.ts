@@ -15,8 +15,18 @@ const byTime = (name: string, by: 'day' | 'week' | 'month'): ReportCommand => ({
   hasBreakdown: true,
 });
 
-const byKey = (key: 'project' | 'agent' | 'person' | 'machine', label: string, noun: string): ReportPage => ({
-  ...{ page: key === 'project' || key === 'agent' ? 'projects' : 'people', id: key, label, noun, name: key },
+const byKey = (
+  key: 'repository' | 'project' | 'agent' | 'person' | 'team' | 'cost_centre' | 'machine' | 'kind_of_work',
+  label: string,
+  noun: string,
+): ReportPage => ({
+  ...{
+    page: ['person', 'team', 'cost_centre', 'machine'].includes(key) ? 'people' : 'projects',
+    id: key,
+    label,
+    noun,
+    name: key,
+  },
   query: { group_by: key },
   ...(key === 'project' && { shortens: 'path' }),
   filters: { [key]: key },
@@ -45,20 +55,24 @@ export const USAGE_REPORTS = {
     commands: [
       {
         name: 'usage',
-        help: 'Tokens and cost, grouped by --group-by',
+        help: 'Tokens and cost, grouped by --by',
         title: 'Usage',
         columns: [...usageColumns('own.'), count('SHARED', 'shared.responses', 0)],
-        by: 'project',
+        by: 'repository',
       },
       byTime('daily', 'day'),
       byTime('weekly', 'week'),
       byTime('monthly', 'month'),
     ],
     pages: [
-      byKey('project', 'Projects', 'Project'),
+      byKey('repository', 'Repositories', 'Repository'),
+      byKey('project', 'Folders', 'Folder'),
       byKey('agent', 'Agents', 'Agent'),
       byKey('person', 'People', 'Person'),
+      byKey('team', 'Teams', 'Team'),
+      byKey('cost_centre', 'Cost centres', 'Cost centre'),
       byKey('machine', 'Machines', 'Machine'),
+      byKey('kind_of_work', 'Kinds of work', 'Kind of work'),
     ],
   }),
 
@@ -97,7 +111,7 @@ export const USAGE_REPORTS = {
 
   blocks: defineReport({
     description:
-      'Blocks of five hours, the window of the vendor’s limits, in order of time. One starts at the full hour (UTC) of the first response after the end of the previous one; of the filters only `agent` affects that, the others select what is counted',
+      'Blocks of five hours, the provider’s rate-limit window, in order of time. One starts at the full hour (UTC) of the first response after the end of the previous one; of the filters only `agent` affects that, the others select what is counted',
     shapes: ({ z, countField, timestampField, usageFiguresSchema }) => ({
       row: {
         start: timestampField,
@@ -176,7 +190,7 @@ export const USAGE_REPORTS = {
 
   reconciliation: defineReport({
     description: 'Sessions whose transcript has the agent’s own total, with ours; the largest difference first',
-    shapes: ({ z, costField, countField, knownCostField, name, sessionIdField, timestampField }) => {
+    shapes: ({ z, costField, countField, knownCostField, name, sessionIdField, timestampField, titleField }) => {
       const figures = {
         reported_cost_usd: costField.describe('The agent’s own last total'),
         computed_cost_usd: knownCostField.describe(
@@ -196,7 +210,7 @@ export const USAGE_REPORTS = {
       return {
         row: {
           session_id: sessionIdField,
-          title: name,
+          title: titleField,
           project: name,
           first_timestamp: timestampField.nullable(),
           ...figures,
@@ -212,7 +226,7 @@ export const USAGE_REPORTS = {
         columns: [
           text('SESSION', 'session_id'),
           text('TITLE', 'title', 1),
-          time('BEGAN', 'first_timestamp', 2),
+          time('STARTED', 'first_timestamp', 2),
           cost('reported_cost_usd', 'REPORTED'),
           cost('computed_cost_usd', 'COMPUTED'),
           cost('difference_usd', 'DIFFERENCE'),

@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../lines/json.ts';
 import type { LinePlace, TranscriptRecord } from '../records/records.ts';
 import type { Usage } from '../records/usage.ts';
 import type { PromptHistory, SessionBlobs, SessionDatabase, SessionFolder, SessionPlace } from './session-places.ts';
+import type { AgentTelemetry } from './telemetry.ts';
 
 /** A line as a reader gets it. */
 export interface ReaderLine extends LinePlace {
@@ -99,6 +100,9 @@ export interface AnswerLine {
   searchCallIds: readonly string[];
 }
 
+/** A line of a response whose usage comes on a later line. */
+export type AnswerPart = Pick<AnswerLine, 'timestampMs' | 'model' | 'gitBranch' | 'isMarkedCopy' | 'isSubagent'>;
+
 /** Receives what a `DirectReader` finds. The answer is false if it cannot tell what the line means for usage. */
 export interface DirectSink {
   addLine(timestampMs: number | undefined): void;
@@ -106,15 +110,21 @@ export interface DirectSink {
   /** A message that is no answer. */
   addMessage(results: readonly { callId: string; searchCount: number }[]): boolean;
   addAnswer(line: AnswerLine): boolean;
+  /** A part of the response that `addUsage` names. */
+  addPart(group: string, part: AnswerPart): boolean;
+  /** The usage of a group's parts, if they are known; otherwise of a response without any. */
+  addUsage(group: string | null, line: AnswerLine): boolean;
   /** An answer without usage that names no response. */
   addUnmetered(): boolean;
 }
 
-/**
- * Maps a value of a line to its facts about usage, as the format's reader does with more steps; false for one that it
- * is not made for. The transcript then needs the reader.
- */
-export type DirectReader = (value: JsonObject, sink: DirectSink) => boolean;
+/** Maps lines to their facts about usage, as the format's reader does with more steps. */
+export interface DirectReader {
+  /** False for a value that it is not made for. The transcript then needs the reader. */
+  read(value: JsonObject, sink: DirectSink): boolean;
+  /** False if the transcript as a whole needs the reader. Called after the last line. */
+  finish?(): boolean;
+}
 
 /** One form of an agent's sessions. */
 export interface Format {
@@ -150,7 +160,7 @@ export interface Format {
   detect(line: JsonObject, path?: string): number;
   /** Lets a scan for usage alone skip lines without parsing them. Undefined if all lines must be read. */
   usageMarkers?: UsageMarkers;
-  /** For formats with `usageMarkers` that have most of the files. */
+  /** For formats that have most of the files. It gets only lines with `usageMarkers`, if the format has any. */
   createDirectReader?(maxInlineContentBytes: number): DirectReader;
   /** Adds to `found` what the line says about the transcript. */
   identify?(line: JsonObject, found: ContentIdentity): void;
@@ -245,4 +255,8 @@ export interface Agent {
   readPath?(path: string): PathIdentity;
   attachments?: AgentAttachments;
   program?: AgentProgram;
+  /** Set if it exports its usage by OTLP. */
+  telemetry?: AgentTelemetry;
+  /** The words of the command that resumes a session in a terminal, in the session's folder. */
+  toResumeWords?(sessionId: string): readonly string[];
 }

@@ -2,7 +2,7 @@ import { createDocumentSplitter, toEntryObject } from '../lines/document-splitte
 import { findUnreadEncoding, type UnreadEncoding } from '../lines/find-encoding.ts';
 import type { JsonObject } from '../lines/json.ts';
 import { limitValues, parseJsonLine } from '../lines/json-line.ts';
-import { createLineCutter } from '../lines/line-cutter.ts';
+import { LineCutter } from '../lines/line-cutter.ts';
 import { createLineSplitter } from '../lines/line-splitter.ts';
 import { isJsonObject, MAX_IDENTIFIER_LENGTH } from '../records/fields.ts';
 import type { Agent, ContentIdentity, PathIdentity } from './agent.ts';
@@ -180,7 +180,7 @@ function readHead(head: Uint8Array, path: string | undefined, agent: string | un
 
 /** Completes the beginning of a line that is longer than the head, so that it parses as JSON. */
 function closeTornLine(bytes: Buffer): Buffer {
-  const cutter = createLineCutter({ maxBytes: IDENTIFY_HEAD_BYTES, maxTextBytes: MAX_FIRST_LINE_BYTES });
+  const cutter = new LineCutter({ maxBytes: IDENTIFY_HEAD_BYTES, maxTextBytes: MAX_FIRST_LINE_BYTES });
   cutter.push(bytes);
   return cutter.finish(true).bytes;
 }

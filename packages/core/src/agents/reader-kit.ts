@@ -24,7 +24,7 @@ import { toProgramOfWords, toShellProgram } from './shell-program.ts';
 export type ToolVocabulary = Partial<Record<ToolKind, readonly string[]>>;
 
 /** A tool call as the agent's line has it. */
-export interface ToolUseSource {
+interface ToolUseSource {
   id: JsonValue | undefined;
   name: JsonValue | undefined;
   input: JsonValue | undefined;
@@ -57,93 +57,30 @@ export type ReaderKit = ReturnType<typeof createReaderKit>;
 /** Helpers that the readers of all agents share. They check fields, report bad ones, and build blocks. */
 export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabulary) {
   const { report } = context;
-  const kinds = new Map(
-    Object.entries(vocabulary).flatMap(([kind, names]) => names.map((name) => [name, kind as ToolKind] as const)),
-  );
-  const blockContext: BlockContext = {
-    maxInlineContentBytes: context.maxInlineContentBytes,
-    isUnmeasured: context.isLive === true,
-    onNestingTooDeep: () => report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored'),
-    onIdentifierCut: () => report('identifier_truncated', 'warning', 'Identifier cut to 512 characters'),
-    onInvalidContent: () => report('invalid_content', 'warning', 'Content element without a type'),
-    onUnknownBlock: (type) => report('unknown_block_type', 'notice', `Unknown type of content block: ${type}`),
-    onTooManyBlocks: (count) => report('too_many_blocks', 'error', 'Too many content blocks on one line', count),
-  };
-  const onInvalidUsage = (field: string) => (): void =>
-    report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
+  const blockContext = toBlockContext(context);
   const toId = (value: JsonValue | undefined): string | null => readIdentifier(value, blockContext.onIdentifierCut);
-
-  /** A time; a value that is not one is reported. */
-  const toTimeMs = (value: JsonValue | undefined): number | undefined => {
-    const timeMs = parseTimestampMs(value);
-    if (timeMs === undefined && value !== undefined && value !== null && value !== '') {
-      report('invalid_timestamp', 'warning', 'Timestamp names no moment from 1970 to 9999');
-    }
-    return timeMs;
-  };
-
-  let termsOf: JsonObject | undefined;
-  /** Agents with this kit state no tier beside their counts. A tier that appears there may change the price. */
-  const reportTerms = (source: JsonObject): void => {
-    termsOf = source;
-    for (const field of listUnknownTerms(source)) report('unknown_usage', 'notice', `Unknown field of usage: ${field}`);
-  };
-
-  /** A token count, 0 if there is none; an implausible one is reported and becomes 0. */
-  const toCount = (source: JsonObject | undefined, field: string, max = MAX_TOKENS_PER_FIELD): number => {
-    if (source !== undefined && source !== termsOf) reportTerms(source);
-    return readCount(source?.[field], max, onInvalidUsage(field)) ?? 0;
-  };
-
-  /** The object in a usage field, undefined if there is none; anything else is reported. */
-  const toUsagePart = (source: JsonObject | undefined, field: string): JsonObject | undefined =>
-    readPart(source, field, (name) => onInvalidUsage(name)());
-
-  const toDollars = (source: JsonObject | undefined, field: string): number | null =>
-    readDollars(source?.[field], onInvalidUsage(field));
-
   const toBlocks = (content: JsonValue | undefined): ApiBlock[] => toContentBlocks(content, blockContext);
-
-  const toToolUseBlocks = ({ id, name, input, mcpServer = null, facts }: ToolUseSource): BlockContent[] =>
-    toBlocks([{ type: 'tool_use', id: id ?? null, name: name ?? null, input: input ?? null }]).map((block) => {
-      const toolName = block.tool_name ?? 'unknown';
-      const server = mcpServer ?? toMcpServer(toolName);
-      const kind = kinds.get(toolName.toLowerCase()) ?? (server === null ? 'other' : 'mcp');
-      block.toolUse = newToolUse({
-        tool_name: toolName,
-        tool_kind: kind,
-        mcp_server: server === null ? null : toId(server),
-        ...toToolFacts(kind, facts ?? readObject(input), toId),
-        input_bytes: block.contentBytes,
-      });
-      return block;
-    });
-
-  const toToolResultBlocks = (source: ToolResultSource, timestampMs: number | undefined): BlockContent[] => {
-    const { id, content, isError, isDenied = false, subagentId = null } = source;
-    const result = { type: 'tool_result', tool_use_id: id ?? null, content: content ?? null, is_error: isError };
-    return toBlocks([result]).map((block) => {
-      const outputBytes = block.contentBytes;
-      block.toolResult = newToolResult({ timestampMs, isError, isDenied, outputBytes, subagentId });
-      return block;
-    });
-  };
+  const toolBlocks = createToolBlocks(vocabulary, toBlocks, toId);
 
   return {
     report,
     toId,
-    toTimeMs,
-    toCount,
-    reportInvalidUsage: (field: string): void => onInvalidUsage(field)(),
-    toDollars,
-    toUsagePart,
     toBlocks,
-    toToolUseBlocks,
-    toToolResultBlocks,
+    ...toolBlocks,
+    ...createUsageFields(report),
+
+    /** A time; a value that is not one is reported. */
+    toTimeMs(value: JsonValue | undefined): number | undefined {
+      const timeMs = parseTimestampMs(value);
+      if (timeMs === undefined && value !== undefined && value !== null && value !== '') {
+        report('invalid_timestamp', 'warning', 'Timestamp names no moment from 1970 to 9999');
+      }
+      return timeMs;
+    },
 
     /** A message with the result of one tool use. */
     toToolResultMessage(source: ToolResultSource, known: Partial<MessageRecord>): MessageRecord {
-      return newMessage('user', { ...known, blocks: toToolResultBlocks(source, known.timestampMs) });
+      return newMessage('user', { ...known, blocks: toolBlocks.toToolResultBlocks(source, known.timestampMs) });
     },
 
     /** A person's words, as an event, then the message. `identity` is the same in every copy of the line. */
@@ -168,6 +105,81 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
 
     toEvent,
     toPromptText,
+  };
+}
+
+const toBlockContext = ({ report, maxInlineContentBytes, isLive = false }: ReaderContext): BlockContext => ({
+  maxInlineContentBytes,
+  isUnmeasured: isLive,
+  onNestingTooDeep: () => report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored'),
+  onIdentifierCut: () => report('identifier_truncated', 'warning', 'Identifier cut to 512 characters'),
+  onInvalidContent: () => report('invalid_content', 'warning', 'Content element without a type'),
+  onUnknownBlock: (type) => report('unknown_block_type', 'notice', `Unknown type of content block: ${type}`),
+  onTooManyBlocks: (count) => report('too_many_blocks', 'error', 'Too many content blocks on one line', count),
+});
+
+/** The fields of counts and costs. An implausible figure is reported and counts as none. */
+function createUsageFields(report: ReaderContext['report']) {
+  const reportInvalidUsage = (field: string): void =>
+    report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
+  let termsOf: JsonObject | undefined;
+  /** Agents with this kit state no tier beside their counts. A tier that appears there may change the price. */
+  const reportTerms = (source: JsonObject): void => {
+    termsOf = source;
+    for (const field of listUnknownTerms(source)) report('unknown_usage', 'notice', `Unknown field of usage: ${field}`);
+  };
+  return {
+    reportInvalidUsage,
+
+    /** A token count, 0 if there is none. */
+    toCount(source: JsonObject | undefined, field: string, max = MAX_TOKENS_PER_FIELD): number {
+      if (source !== undefined && source !== termsOf) reportTerms(source);
+      return readCount(source?.[field], max, () => reportInvalidUsage(field)) ?? 0;
+    },
+
+    /** The object in a usage field, undefined if there is none; anything else is reported. */
+    toUsagePart: (source: JsonObject | undefined, field: string): JsonObject | undefined =>
+      readPart(source, field, reportInvalidUsage),
+
+    toDollars: (source: JsonObject | undefined, field: string): number | null =>
+      readDollars(source?.[field], () => reportInvalidUsage(field)),
+  };
+}
+
+/** Blocks of tool calls and of their results. */
+function createToolBlocks(
+  vocabulary: ToolVocabulary,
+  toBlocks: (content: JsonValue) => ApiBlock[],
+  toId: (value: JsonValue | undefined) => string | null,
+) {
+  const kinds = new Map(
+    Object.entries(vocabulary).flatMap(([kind, names]) => names.map((name) => [name, kind as ToolKind] as const)),
+  );
+  return {
+    toToolUseBlocks: ({ id, name, input, mcpServer = null, facts }: ToolUseSource): BlockContent[] =>
+      toBlocks([{ type: 'tool_use', id: id ?? null, name: name ?? null, input: input ?? null }]).map((block) => {
+        const toolName = block.tool_name ?? 'unknown';
+        const server = mcpServer ?? toMcpServer(toolName);
+        const kind = kinds.get(toolName.toLowerCase()) ?? (server === null ? 'other' : 'mcp');
+        block.toolUse = newToolUse({
+          tool_name: toolName,
+          tool_kind: kind,
+          mcp_server: server === null ? null : toId(server),
+          ...toToolFacts(kind, facts ?? readObject(input), toId),
+          input_bytes: block.contentBytes,
+        });
+        return block;
+      }),
+
+    toToolResultBlocks(source: ToolResultSource, timestampMs: number | undefined): BlockContent[] {
+      const { id, content, isError, isDenied = false, subagentId = null } = source;
+      const result = { type: 'tool_result', tool_use_id: id ?? null, content: content ?? null, is_error: isError };
+      return toBlocks([result]).map((block) => {
+        const outputBytes = block.contentBytes;
+        block.toolResult = newToolResult({ timestampMs, isError, isDenied, outputBytes, subagentId });
+        return block;
+      });
+    },
   };
 }
 

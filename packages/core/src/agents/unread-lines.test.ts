@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../lines/json.ts';
+import type { JsonObject, JsonValue } from '../lines/json.ts';
 import { createUnreadLines, findUnreadContent, type UnreadTypes } from './unread-lines.ts';
 
 const TYPES: UnreadTypes = {
@@ -87,6 +87,9 @@ describe('content that is not read', () => {
     let deep: JsonObject = { input_tokens: 1 };
     for (let depth = 0; depth < 100_000; depth++) deep = { a: deep };
     expect(findUnreadContent(deep)).toEqual({ usage: false, text: false });
+    let arrays: JsonValue = { input_tokens: 1 };
+    for (let depth = 0; depth < 100; depth++) arrays = [arrays];
+    expect(findUnreadContent(arrays)).toEqual({ usage: false, text: false });
     const wide = { a: new Array<number>(1_000_000).fill(1), input_tokens: 1 };
     expect(findUnreadContent(wide)).toEqual({ usage: false, text: false });
   });

@@ -147,7 +147,7 @@ function searchContent(value: JsonValue | undefined, paths: Expected, envelope: 
     if (++valueCount > MAX_VALUES || depth > MAX_DEPTH || (found.usage && found.text)) return;
     if (typeof child === 'string') found.text ||= (isText && child.trim() !== '') || TEXT_WORDS.test(child);
     else if (typeof child === 'number') found.usage ||= isCount && child > 0;
-    else if (Array.isArray(child)) for (const element of child) search(element, expected, depth, isText, isCount);
+    else if (Array.isArray(child)) for (const element of child) search(element, expected, depth + 1, isText, isCount);
     else if (typeof child === 'object' && child !== null) searchFields(child, expected, depth + 1, isCount);
   };
   const searchFields = (object: JsonObject, expected: Expected, depth: number, isInCounts: boolean): void => {

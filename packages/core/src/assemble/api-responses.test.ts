@@ -71,6 +71,7 @@ describe('the API response of a message', () => {
       request_id: 'r',
       model: 'claude-x',
       timestamp: '2026-01-01T00:00:00.000Z',
+      turn_line: 0,
       is_subagent: true,
       agent_id: 'a',
       git_branch: 'b',

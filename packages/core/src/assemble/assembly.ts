@@ -1,4 +1,3 @@
-import type { LinePlace, MessageRecord, UsageRecord } from '../records/records.ts';
 import type { ApiResponse, ParsedContentBlock, ToolCall, TranscriptMessage } from '../records/rows.ts';
 import type { PriceTable } from './price-table.ts';
 
@@ -34,26 +33,4 @@ export interface AssemblySink {
   addBlock(block: ParsedContentBlock): void;
   addApiResponse(response: ApiResponse): void;
   addToolCall(call: ToolCall): void;
-}
-
-export interface MessageAssembler {
-  addMessage(record: MessageRecord, place: LinePlace): void;
-  /** Takes in a response's usage. Its messages came before, or it has none here. */
-  addUsage(record: UsageRecord, place: LinePlace): void;
-  /**
-   * Emits what has been open longest (a tool call without its result, or a message). Call it after the last line until
-   * it returns false, when nothing is open any more.
-   */
-  closeOldest(): boolean;
-  /** True if tool results may still add searches to a response. */
-  awaitsSearches(): boolean;
-  /** See `ActiveTime`. */
-  toActiveMs(): number | null;
-  /**
-   * Emits the oldest message unless only `maxMessagesInCheckpoint` are left. Call it until it returns false. The state
-   * then holds the last messages, and otherwise only names grow with the transcript.
-   */
-  closeForCheckpoint(): boolean;
-  /** After that, false if a later line could change a response that was emitted. */
-  isCheckpointSafe(): boolean;
 }

@@ -1,4 +1,4 @@
-import type { DirectSink, AnswerLine } from '../agents/agent.ts';
+import type { AnswerLine, AnswerPart, DirectSink } from '../agents/agent.ts';
 import type { JsonValue } from '../lines/json.ts';
 import { readIdentifier } from '../records/fields.ts';
 import type { ApiResponse } from '../records/rows.ts';
@@ -38,6 +38,8 @@ interface DirectResponse extends Omit<AnswerLine, 'written' | 'searchCallIds'> {
 export class DirectResponses implements DirectSink {
   readonly #maxOpenMessages: number;
   readonly #responses = new Map<string, DirectResponse>();
+  /** Responses whose usage has not come, by their groups. */
+  readonly #unnamed = new Map<string, DirectResponse>();
   /** Calls that wait for their results. */
   readonly #searches = new Map<string, DirectResponse>();
   readonly #searchIds = new Set<string>();
@@ -88,12 +90,12 @@ export class DirectResponses implements DirectSink {
   addAnswer(line: AnswerLine): boolean {
     const response = this.#responses.get(line.responseId);
     if (response === undefined) return this.#begin(line);
-    if (response.source !== line.source || this.#isLate(response)) return false;
+    if (this.#isLate(response)) return false;
+    if (response.source !== line.source) return this.#tell(response, line);
     if (line.source === 'progress') response.timestampMs ??= line.timestampMs;
     else {
       if (response.model === null) response.isSynthetic = line.isSynthetic;
-      const { timestampMs = Number.POSITIVE_INFINITY } = line;
-      if (timestampMs < (response.timestampMs ?? Number.POSITIVE_INFINITY)) response.timestampMs = timestampMs;
+      observeTime(response, line.timestampMs);
     }
     response.model = toKnownModel(response.model, line.model);
     response.stopReason = line.stopReason ?? response.stopReason;
@@ -103,6 +105,34 @@ export class DirectResponses implements DirectSink {
     return this.#addContent(response, line);
   }
 
+  addPart(group: string, part: AnswerPart): boolean {
+    const response = this.#unnamed.get(group);
+    if (response === undefined) {
+      this.#unnamed.set(group, this.#hold({ ...NO_ANSWER, ...part }));
+      return this.#unnamed.size <= MAX_RESPONSES;
+    }
+    observeTime(response, part.timestampMs);
+    response.model = toKnownModel(response.model, part.model);
+    return !this.#isLate(response);
+  }
+
+  addUsage(group: string | null, line: AnswerLine): boolean {
+    const response = group === null ? undefined : this.#unnamed.get(group);
+    if (group === null || response === undefined) return this.addAnswer(line);
+    if (this.#isLate(response)) return false;
+    this.#unnamed.delete(group);
+    const { responseId, stopReason, usage } = line;
+    // The parts are then a copy of the ones that have been counted.
+    const known = this.#responses.get(responseId);
+    if (known !== undefined) return known.source === 'message';
+    response.isMarkedCopy ||= line.isMarkedCopy;
+    this.#responses.set(
+      responseId,
+      Object.assign(response, { responseId, stopReason, usage, model: toKnownModel(response.model, line.model) }),
+    );
+    return this.#responses.size <= MAX_RESPONSES;
+  }
+
   addUnmetered(): boolean {
     this.#itemCount++;
     this.#hasUnmetered = true;
@@ -110,15 +140,20 @@ export class DirectResponses implements DirectSink {
   }
 
   #begin({ written, searchCallIds, ...line }: AnswerLine): boolean {
-    const response = {
-      ...line,
-      position: this.#itemCount++,
-      countedBlocks: [],
-      contentBytes: 0,
-      searchCount: 0,
-    };
+    const response = this.#hold(line);
     this.#responses.set(line.responseId, response);
     return this.#responses.size <= MAX_RESPONSES && this.#addContent(response, { written, searchCallIds });
+  }
+
+  #hold(line: Omit<AnswerLine, 'written' | 'searchCallIds'>): DirectResponse {
+    return { ...line, position: this.#itemCount++, countedBlocks: [], contentBytes: 0, searchCount: 0 };
+  }
+
+  /** A finished message whose usage, without the message, came first. Refuses others from two sources. */
+  #tell(response: DirectResponse, line: AnswerLine): boolean {
+    const isFinished = line.source === 'message' && line.stopReason !== null && line.searchCallIds.length === 0;
+    const isTold = isFinished && line.model !== null && line.usage?.outputTokens === response.usage?.outputTokens;
+    return isTold && line.usage !== undefined && this.#begin(line);
   }
 
   #addContent(response: DirectResponse, { written, searchCallIds }: Pick<AnswerLine, 'written' | 'searchCallIds'>) {
@@ -139,9 +174,9 @@ export class DirectResponses implements DirectSink {
   }
 
   finish() {
-    const all = [...this.#responses.values()];
+    const all = [...this.#responses.values()].sort((one, other) => one.position - other.position);
     const responses = all.filter(({ isSynthetic }) => !isSynthetic).flatMap(toScannedResponse);
-    const hasUnmetered = this.#hasUnmetered || all.some(({ usage }) => usage === undefined);
+    const hasUnmetered = this.#hasUnmetered || this.#unnamed.size > 0 || all.some(({ usage }) => usage === undefined);
     const isWithoutUsage = hasUnmetered && responses.length === 0;
     return {
       responses,
@@ -151,6 +186,20 @@ export class DirectResponses implements DirectSink {
       agentVersion: this.#version,
     };
   }
+}
+
+/** Fields of a part's response that its usage fills in. */
+const NO_ANSWER = {
+  responseId: '',
+  source: 'message',
+  isSynthetic: false,
+  stopReason: null,
+  usage: undefined,
+  reportedCostUsd: null,
+} as const;
+
+function observeTime(response: DirectResponse, timestampMs = Number.POSITIVE_INFINITY): void {
+  if (timestampMs < (response.timestampMs ?? Number.POSITIVE_INFINITY)) response.timestampMs = timestampMs;
 }
 
 /** The cut is reported when the same field is stored in a row. */

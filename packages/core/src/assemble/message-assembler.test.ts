@@ -4,9 +4,9 @@ import type { JsonObject } from '../lines/json.ts';
 import { parseTranscript } from '../parse/parse-transcript.ts';
 import type { ApiResponse, ParsedContentBlock, ToolCall, TranscriptMessage } from '../records/rows.ts';
 import { assistantLine, only, progressLine, toJsonl, toUsageFields, userLine } from '../testing/transcript-lines.ts';
-import { createMessageAssembler } from './message-assembler.ts';
+import { MessageAssembler } from './message-assembler.ts';
 import { flatDefaultPrices, type PriceTable } from './price-table.ts';
-import { createTranscriptTotals } from './transcript-totals.ts';
+import { TranscriptTotals } from './transcript-totals.ts';
 import { createUlidSequence } from './ulid-sequence.ts';
 
 interface Options {
@@ -23,8 +23,8 @@ function assemble(lines: readonly JsonObject[], options: Options = {}) {
   const calls: ToolCall[] = [];
   const invalidFields: string[] = [];
   const onLate = vi.fn();
-  const totals = createTranscriptTotals();
-  const assembler = createMessageAssembler(
+  const totals = new TranscriptTotals();
+  const assembler = new MessageAssembler(
     {
       sessionId: 's',
       nextId: createUlidSequence('s'),
@@ -64,7 +64,7 @@ function assemble(lines: readonly JsonObject[], options: Options = {}) {
 
 const text = (value: string): JsonObject => ({ type: 'text', text: value });
 
-describe('createMessageAssembler', () => {
+describe('MessageAssembler', () => {
   it('joins the lines of one response at the place of the first, however far apart', () => {
     const { messages, blocks } = assemble([
       assistantLine('m1', [text('a')], {}, { uuid: 'u1', requestId: 'r1' }),

@@ -1,8 +1,9 @@
 import type { BlockContent, LinePlace, MessageRecord, ResponseRecord, UsageRecord } from '../records/records.ts';
 import { toIsoTimestamp } from '../records/timestamps.ts';
 import { MAX_REQUESTS_PER_RESPONSE } from '../records/usage.ts';
+import { toWorkStep } from '../records/work-step.ts';
 import { type ActiveTime, type ActiveTimeState, createActiveTime, createActiveTimeState } from './active-time.ts';
-import type { AssemblerOptions, AssemblySink, MessageAssembler } from './assembly.ts';
+import type { AssemblerOptions, AssemblySink } from './assembly.ts';
 import { emitItem } from './emit-item.ts';
 import { isOfSubagent, toMessageResponse, toUsageResponse } from './message-responses.ts';
 import { mergeLine, setUsageColumns, toBlockRow, toKnownModel, toMessageRow } from './message-rows.ts';
@@ -16,23 +17,22 @@ import {
 } from './open-response.ts';
 import type { PriceTable } from './price-table.ts';
 import {
-  createResponseWindow,
   createResponseWindowState,
   type Grouping,
   type HeldItem,
   type OpenMessage,
-  type ResponseWindow,
+  ResponseWindow,
   type ResponseWindowState,
 } from './response-window.ts';
 import {
   type CallFacts,
   createToolCallState,
-  createToolCallTracker,
   type ToolCallSink,
   type ToolCallState,
-  type ToolCallTracker,
+  ToolCallTracker,
 } from './tool-calls.ts';
 import type { TranscriptTotals } from './transcript-totals.ts';
+import { createTurnState, type EndedTurn, type TurnState, Turns } from './turns.ts';
 
 export interface AssemblerState {
   nextOrdinal: number;
@@ -40,6 +40,7 @@ export interface AssemblerState {
   activeTime: ActiveTimeState;
   window: ResponseWindowState;
   toolCalls: ToolCallState;
+  turn: TurnState;
 }
 
 export function createAssemblerState(): AssemblerState {
@@ -49,6 +50,7 @@ export function createAssemblerState(): AssemblerState {
     activeTime: createActiveTimeState(),
     window: createResponseWindowState(),
     toolCalls: createToolCallState(),
+    turn: createTurnState(),
   };
 }
 
@@ -58,16 +60,7 @@ export function createAssemblerState(): AssemblerState {
  * API responses, when they leave it. A line that comes even later is a separate message whose usage does not count,
  * because its response has been counted.
  */
-export function createMessageAssembler(
-  options: AssemblerOptions,
-  totals: TranscriptTotals,
-  sink: AssemblySink,
-  state: AssemblerState = createAssemblerState(),
-): MessageAssembler {
-  return new Assembler(options, totals, sink, state);
-}
-
-class Assembler implements MessageAssembler {
+export class MessageAssembler {
   readonly #options: AssemblerOptions;
   readonly #totals: TranscriptTotals;
   readonly #sink: AssemblySink;
@@ -79,8 +72,9 @@ class Assembler implements MessageAssembler {
   readonly #window: ResponseWindow;
   readonly #toolCalls: ToolCallTracker;
   readonly #activeTime: ActiveTime;
+  readonly #turns: Turns;
 
-  constructor(options: AssemblerOptions, totals: TranscriptTotals, sink: AssemblySink, state: AssemblerState) {
+  constructor(options: AssemblerOptions, totals: TranscriptTotals, sink: AssemblySink, state = createAssemblerState()) {
     this.#options = options;
     this.#totals = totals;
     this.#sink = sink;
@@ -90,7 +84,7 @@ class Assembler implements MessageAssembler {
     this.#prices = prices;
     this.#usageFrom = usageFrom;
     this.#isUsageOnly = isUsageOnly;
-    this.#window = createResponseWindow(options, this.#emit, state.window);
+    this.#window = new ResponseWindow(options, this.#emit, state.window);
     const toolCallSink: ToolCallSink = {
       addCall: (call) => this.#sink.addToolCall(call),
       factsAt: (position) => toCallFacts(this.#window.at(position)?.message),
@@ -104,15 +98,20 @@ class Assembler implements MessageAssembler {
         response.searchCount += searchCount;
         if (response.searchCount > MAX_REQUESTS_PER_RESPONSE) this.#options.onImplausible('searchCount');
       },
+      addStep: (step) => this.#turns.addStep(step),
+      addFailure: (step) => this.#turns.addFailure(step),
     };
-    this.#toolCalls = createToolCallTracker(options, toolCallSink, state.toolCalls);
+    this.#toolCalls = new ToolCallTracker(options, toolCallSink, state.toolCalls);
     this.#activeTime = createActiveTime(state.activeTime);
+    this.#turns = new Turns(state.turn);
   }
 
+  /** True if tool results may still add searches to a response. */
   awaitsSearches(): boolean {
     return this.#toolCalls.awaitsSearches();
   }
 
+  /** See `ActiveTime`. */
   toActiveMs(): number | null {
     return this.#activeTime.toActiveMs();
   }
@@ -127,6 +126,7 @@ class Assembler implements MessageAssembler {
     this.#addBlocks(message, position, record, place);
   }
 
+  /** Takes in a response's usage. Its messages came before, or it has none here. */
   addUsage(record: UsageRecord, place: LinePlace): void {
     const grouped = record.group === undefined ? undefined : this.#window.findGroup(record.group).item;
     if (grouped?.message !== undefined) {
@@ -138,7 +138,9 @@ class Assembler implements MessageAssembler {
       this.#options.onLate();
       return;
     }
-    const progress = item?.progress ?? toUsageResponse(record, this.#sessionId, place.lineNumber);
+    this.#turns.addAnswer();
+    const origin = { lineNumber: place.lineNumber, turnLine: this.#turns.line };
+    const progress = item?.progress ?? toUsageResponse(record, this.#sessionId, origin);
     if (item !== undefined) item.progress = progress;
     else this.#window.hold({ groupKey, message: undefined, progress });
     progress.facts.stop_reason = record.stopReason ?? progress.facts.stop_reason;
@@ -148,14 +150,33 @@ class Assembler implements MessageAssembler {
     for (const block of record.blocks) observeBlock(progress, block);
   }
 
+  /** Begins a turn at a prompt's line; returns the one before it, if the agent had answered. */
+  beginTurn(lineNumber: number, timestamp: string | null): EndedTurn | undefined {
+    return this.#turns.begin(lineNumber, timestamp);
+  }
+
+  /** The last turn so far, if the agent has answered. */
+  endTurn(): EndedTurn | undefined {
+    return this.#turns.end();
+  }
+
+  /**
+   * Emits what has been open longest (a tool call without its result, or a message). Call it after the last line until
+   * it returns false, when nothing is open any more.
+   */
   closeOldest(): boolean {
     return this.#toolCalls.closeOldest() || this.#window.closeOldest();
   }
 
+  /**
+   * Emits the oldest message unless only `maxMessagesInCheckpoint` are left. Call it until it returns false. The state
+   * then holds the last messages, and otherwise only names grow with the transcript.
+   */
   closeForCheckpoint(): boolean {
     return this.#window.closeForCheckpoint(this.#options.maxMessagesInCheckpoint);
   }
 
+  /** After that, false if a later line could change a response that was emitted. */
   isCheckpointSafe(): boolean {
     return !this.#toolCalls.hasLateSearch();
   }
@@ -205,6 +226,7 @@ class Assembler implements MessageAssembler {
         responseKey,
         isSubagent,
         lineNumber,
+        step: this.#isUsageOnly ? 'other' : toWorkStep(toolUse.facts, content.tool_input),
       });
     }
     this.#toolCalls.addResults(record.blocks);
@@ -239,6 +261,7 @@ class Assembler implements MessageAssembler {
   }
 
   #addAssistantLine(record: MessageRecord, place: LinePlace): void {
+    this.#turns.addAnswer();
     const isResponse = record.responseId !== null || record.usage !== undefined;
     const named = isResponse ? this.#window.find(record, place.lineNumber) : UNGROUPED;
     const grouping = record.group === undefined ? named : this.#window.findGroup(record.group);
@@ -252,7 +275,7 @@ class Assembler implements MessageAssembler {
     }
     const message = this.#beginMessage(record, place);
     if (isLate) this.#options.onLate();
-    else message.response = original?.response ?? toMessageResponse(record, message.row);
+    else message.response = original?.response ?? toMessageResponse(record, message.row, this.#turns.line);
     const position = this.#holdMessage(message, grouping);
     if (message.response !== undefined) this.#applyUsage(message.response, record);
     this.#addBlocks(message, position, record, place);

@@ -6,13 +6,14 @@ import { createOpenResponse, type OpenResponse, toResponseKey } from './open-res
 export const isOfSubagent = (row: TranscriptMessage): boolean => row.is_sidechain || row.agent_id !== null;
 
 /** The response that starts with a message. */
-export function toMessageResponse(record: MessageRecord, row: TranscriptMessage): OpenResponse {
+export function toMessageResponse(record: MessageRecord, row: TranscriptMessage, turnLine: number): OpenResponse {
   return createOpenResponse({
     key: toResponseKey(record, row.session_id, row.line_number),
     source: 'message',
     sessionId: row.session_id,
     messageRowId: row.id,
     facts: row,
+    turnLine,
     isSubagent: isOfSubagent(row),
     gitBranch: record.gitBranch,
     agentVersion: record.agentVersion,
@@ -22,7 +23,11 @@ export function toMessageResponse(record: MessageRecord, row: TranscriptMessage)
 }
 
 /** The response for usage without a message. */
-export function toUsageResponse(record: UsageRecord, sessionId: string, lineNumber: number): OpenResponse {
+export function toUsageResponse(
+  record: UsageRecord,
+  sessionId: string,
+  { lineNumber, turnLine }: { lineNumber: number; turnLine: number },
+): OpenResponse {
   return createOpenResponse({
     key: toResponseKey(record, sessionId, lineNumber),
     source: 'progress',
@@ -37,6 +42,7 @@ export function toUsageResponse(record: UsageRecord, sessionId: string, lineNumb
       stop_reason: record.stopReason,
       line_number: lineNumber,
     },
+    turnLine,
     isSubagent: record.isSubagent,
     gitBranch: record.gitBranch,
     agentVersion: record.agentVersion,

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { newBlock, newMessage, newToolResult, newToolUse, newUsage, newUsageRecord } from '../records/new-records.ts';
 import type { MessageRecord, UsageRecord } from '../records/records.ts';
 import type { ApiResponse, ToolCall, TranscriptMessage } from '../records/rows.ts';
-import { createMessageAssembler } from './message-assembler.ts';
+import { MessageAssembler } from './message-assembler.ts';
 import { flatDefaultPrices } from './price-table.ts';
-import { createTranscriptTotals } from './transcript-totals.ts';
+import { TranscriptTotals } from './transcript-totals.ts';
 import { createUlidSequence } from './ulid-sequence.ts';
 
 const NAME = 'a-name-of-20-characters';
@@ -13,7 +13,7 @@ function assemble(records: readonly (MessageRecord | UsageRecord)[], maxOpenMess
   const messages: TranscriptMessage[] = [];
   const responses: ApiResponse[] = [];
   const calls: ToolCall[] = [];
-  const assembler = createMessageAssembler(
+  const assembler = new MessageAssembler(
     {
       sessionId: 's',
       nextId: createUlidSequence('s'),
@@ -26,7 +26,7 @@ function assemble(records: readonly (MessageRecord | UsageRecord)[], maxOpenMess
       onKeyForgotten: () => undefined,
       onImplausible: () => undefined,
     },
-    createTranscriptTotals(),
+    new TranscriptTotals(),
     {
       addMessage: (message) => messages.push(message),
       addBlock: () => undefined,

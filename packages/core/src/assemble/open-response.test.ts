@@ -47,7 +47,7 @@ describe('isUniqueId', () => {
 describe('joinProgress', () => {
   const toResponse = (source: 'message' | 'progress', known: Partial<OpenResponse>, facts = {}): OpenResponse => ({
     ...createOpenResponse({
-      ...{ key: 'k', source, sessionId: 's', messageRowId: null, isSubagent: false, gitBranch: null },
+      ...{ key: 'k', source, sessionId: 's', messageRowId: null, turnLine: 0, isSubagent: false, gitBranch: null },
       ...{ agentVersion: null, isMarkedCopy: false, isSynthetic: false },
       facts: {
         ...{ provider_message_id: 'k', request_id: null, model: null, timestamp: null, agent_id: null },

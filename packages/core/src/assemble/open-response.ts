@@ -74,6 +74,8 @@ interface ResponseOrigin {
   messageRowId: string | null;
   /** May still change, because later lines fill in a message's row. */
   facts: ResponseFacts;
+  /** See `ApiResponse.turn_line`. */
+  turnLine: number;
   isSubagent: boolean;
   gitBranch: string | null;
   agentVersion: string | null;
@@ -254,6 +256,7 @@ function toApiResponse(response: OpenResponse, usage: Usage, { costUsd, costs, b
     request_id: facts.request_id,
     model: facts.model,
     timestamp: facts.timestamp,
+    turn_line: response.turnLine,
     is_subagent: response.isSubagent,
     agent_id: facts.agent_id,
     git_branch: response.gitBranch,

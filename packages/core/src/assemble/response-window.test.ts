@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { createResponseWindow, createResponseWindowState } from './response-window.ts';
+import { createResponseWindowState, ResponseWindow } from './response-window.ts';
 
 const toRecord = (index: number) => ({
   responseId: `msg_${String(index).padStart(24, '0')}`,
@@ -10,7 +10,7 @@ const toRecord = (index: number) => ({
 it('recognises late lines of the latest 200,000 closed responses, and reports when the first is forgotten', () => {
   const onKeyForgotten = vi.fn();
   const closed: (string | null)[] = [];
-  const window = createResponseWindow(
+  const window = new ResponseWindow(
     { sessionId: 's', maxOpenMessages: 2, onKeyForgotten },
     ({ groupKey }) => closed.push(groupKey),
     createResponseWindowState(),

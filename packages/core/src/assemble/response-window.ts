@@ -53,23 +53,6 @@ export interface Grouping {
   isLate: boolean;
 }
 
-export interface ResponseWindow {
-  /** Throws ResumeError if the record belongs to a response that `closeForCheckpoint` closed. */
-  find(record: ResponseIdentity, lineNumber: number): Grouping;
-  /** The same for the messages of a group whose response has no name yet. */
-  findGroup(group: string): Grouping;
-  /** Changes the key of the item for later records; null if there is none. */
-  rename(item: HeldItem, groupKey: string | null): void;
-  /** Adds an item as the latest; closes the oldest one if there would be more than `maxOpenMessages`. */
-  hold(item: Omit<HeldItem, 'position'>): HeldItem;
-  /** The item with this position; undefined if it is closed. */
-  at(position: number): HeldItem | undefined;
-  /** Closes the oldest item; false if there is none. */
-  closeOldest(): boolean;
-  /** Closes the oldest item unless only `count` are left; returns whether it did. */
-  closeForCheckpoint(count: number): boolean;
-}
-
 interface ResponseWindowOptions {
   sessionId: string;
   /** Messages, and responses without one, in the window. */
@@ -83,15 +66,7 @@ interface ResponseWindowOptions {
  * each once, in the order of their beginnings. Lines belong to the same response if they share a message id. If the id
  * is too short to be unique, different request ids tell two responses apart.
  */
-export function createResponseWindow(
-  options: ResponseWindowOptions,
-  close: (item: HeldItem) => void,
-  state: ResponseWindowState,
-): ResponseWindow {
-  return new Window(options, close, state);
-}
-
-class Window implements ResponseWindow {
+export class ResponseWindow {
   readonly #sessionId: string;
   readonly #maxOpenMessages: number;
   readonly #onKeyForgotten: () => void;
@@ -122,20 +97,24 @@ class Window implements ResponseWindow {
     this.#rememberedKeys = createRecentKeys(MAX_CLOSED_KEYS, this.#closedKeys);
   }
 
+  /** Throws ResumeError if the record belongs to a response that `closeForCheckpoint` closed. */
   find(record: ResponseIdentity, lineNumber: number): Grouping {
     return this.#findKey(this.#toGroupKey(record, lineNumber), record.responseId);
   }
 
+  /** The same for the messages of a group whose response has no name yet. */
   findGroup(group: string): Grouping {
     return this.#findKey(`group:${group}`, null);
   }
 
+  /** Changes the key of the item for later records; null if there is none. */
   rename(item: HeldItem, groupKey: string | null): void {
     if (item.groupKey !== null) this.#open.delete(item.groupKey);
     item.groupKey = groupKey;
     if (groupKey !== null) this.#open.set(groupKey, item);
   }
 
+  /** Adds an item as the latest; closes the oldest one if there would be more than `maxOpenMessages`. */
   hold(begun: Omit<HeldItem, 'position'>): HeldItem {
     const item = { ...begun, position: this.#state.itemCount++ };
     this.#held.push(item);
@@ -144,14 +123,17 @@ class Window implements ResponseWindow {
     return item;
   }
 
+  /** The item with this position; undefined if it is closed. */
   at(position: number): HeldItem | undefined {
     return this.#held[position - (this.#held[0]?.position ?? 0)];
   }
 
+  /** Closes the oldest item; false if there is none. */
   closeOldest(): boolean {
     return this.#takeOldest() !== undefined;
   }
 
+  /** Closes the oldest item unless only `count` are left; returns whether it did. */
   closeForCheckpoint(count: number): boolean {
     const item = this.#held.length > count ? this.#takeOldest() : undefined;
     for (const groupKey of toKeys(item)) {

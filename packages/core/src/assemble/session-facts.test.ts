@@ -152,7 +152,10 @@ describe('other events', () => {
         line({ isApiErrorMessage: true }),
         line({ isApiErrorMessage: false, error: 'x' }),
       ),
-    ).toMatchObject(['529', 'rate_limit', '500', null].map((name) => ({ kind: 'api_error', name })));
+    ).toMatchObject([
+      ...['529', 'rate_limit', '500', null].map((name) => ({ kind: 'api_error', name })),
+      { kind: 'turn', name: 'conversation' },
+    ]);
   });
 
   it('are retries, by status or any other fact', async () => {

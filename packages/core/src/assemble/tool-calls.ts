@@ -1,6 +1,7 @@
 import { isUniqueId } from '../records/fields.ts';
 import type { BlockContent, MessageRecord, ToolResult, ToolUse } from '../records/records.ts';
 import { MAX_TOOL_DURATION_MS, type ToolCall } from '../records/rows.ts';
+import type { WorkStep } from '../records/work-step.ts';
 import { createOldestKey, createRecentKeys, type OldestKey, type RecentKeys } from './recent-keys.ts';
 
 /** Calls remembered to recognise their copies within the transcript. */
@@ -18,6 +19,7 @@ interface ToolUseOrigin {
   responseKey: string;
   isSubagent: boolean;
   lineNumber: number;
+  step: WorkStep;
 }
 
 /** The facts that a call takes over from its message when the call is emitted. */
@@ -46,21 +48,6 @@ export function createToolCallState(): ToolCallState {
   return { openCalls: new Map(), openResults: new Map(), knownKeys: new Set() };
 }
 
-export interface ToolCallTracker {
-  /** Takes in a tool use of an assistant line; a copy of a known one is ignored. */
-  addUse(id: string | null, toolUse: ToolUse, origin: ToolUseOrigin): void;
-  /** Takes in the tool results of a line. */
-  addResults(blocks: readonly BlockContent[]): void;
-  /** Emits the oldest open call without a result; returns false if there is none. */
-  closeOldest(): boolean;
-  /** Gives the open calls of a message what they take over from it, once it is final or its response has a name. */
-  settleMessage(position: number, toolUseIds: readonly string[], facts: CallFacts): void;
-  /** True if the result of an open call may count searches. */
-  awaitsSearches(): boolean;
-  /** True if an open search belongs to a final response, so that its result can no longer count. */
-  hasLateSearch(): boolean;
-}
-
 export interface ToolCallSink {
   addCall(call: ToolCall): void;
   /** The facts that a call takes over from a message that is not final. */
@@ -69,6 +56,10 @@ export interface ToolCallSink {
   isUnnamedAt(position: number): boolean;
   /** Adds the searches that a result reports, at least one, to the response of the message at `position`. */
   addSearches(position: number, searchCount: number): void;
+  /** Takes in the step of a call that is no copy. */
+  addStep(step: WorkStep): void;
+  /** Takes in that a call failed which was not denied. */
+  addFailure(step: WorkStep): void;
 }
 
 interface ToolCallOptions {
@@ -83,15 +74,7 @@ interface ToolCallOptions {
  * and as many results without calls, stay in memory. Beyond that, the oldest call is emitted without a result, and the
  * oldest result is dropped.
  */
-export function createToolCallTracker(
-  options: ToolCallOptions,
-  sink: ToolCallSink,
-  state: ToolCallState = createToolCallState(),
-): ToolCallTracker {
-  return new Tracker(options, sink, state);
-}
-
-class Tracker implements ToolCallTracker {
+export class ToolCallTracker {
   readonly #sessionId: string;
   readonly #maxOpenToolCalls: number;
   readonly #onImplausible: (name: string) => void;
@@ -105,7 +88,7 @@ class Tracker implements ToolCallTracker {
   constructor(
     { sessionId, maxOpenToolCalls, onImplausible }: ToolCallOptions,
     sink: ToolCallSink,
-    state: ToolCallState,
+    state = createToolCallState(),
   ) {
     this.#sessionId = sessionId;
     this.#maxOpenToolCalls = maxOpenToolCalls;
@@ -118,9 +101,11 @@ class Tracker implements ToolCallTracker {
     this.#oldestResult = createOldestKey(this.#openResults);
   }
 
+  /** Takes in a tool use of an assistant line; a copy of a known one is ignored. */
   addUse(id: string | null, toolUse: ToolUse, origin: ToolUseOrigin): void {
     const key = toCallKey(id, origin);
     if (!this.#knownKeys.add(key)) return;
+    this.#sink.addStep(origin.step);
     const { index: _index, record, responseKey: _responseKey, ...rest } = origin;
     const call = {
       ...rest,
@@ -134,6 +119,7 @@ class Tracker implements ToolCallTracker {
     const early = id === null ? undefined : this.#openResults.get(id);
     if (id === null || early !== undefined) {
       if (id !== null) this.#openResults.delete(id);
+      if (early !== undefined) this.#addFailure(origin.step, early);
       this.#close(call, early);
       return;
     }
@@ -144,12 +130,14 @@ class Tracker implements ToolCallTracker {
     else this.#oldestCall.pass();
   }
 
+  /** Takes in the tool results of a line. */
   addResults(blocks: readonly BlockContent[]): void {
     for (const { tool_result_id: id, toolResult } of blocks) {
       if (id !== null && toolResult !== undefined) this.#addResult(id, toolResult);
     }
   }
 
+  /** Gives the open calls of a message what they take over from it, once it is final or its response has a name. */
   settleMessage(position: number, toolUseIds: readonly string[], facts: CallFacts): void {
     for (const id of toolUseIds) {
       const call = this.#openCalls.get(id);
@@ -161,10 +149,12 @@ class Tracker implements ToolCallTracker {
     }
   }
 
+  /** True if the result of an open call may count searches. */
   awaitsSearches(): boolean {
     return this.#openCalls.size > 0 && [...this.#openCalls.values()].some(({ toolUse }) => toolUse.countsSearches);
   }
 
+  /** True if an open search belongs to a final response, so that its result can no longer count. */
   hasLateSearch(): boolean {
     return [...this.#openCalls.values()].some(({ toolUse, facts }) => toolUse.countsSearches && facts !== undefined);
   }
@@ -189,6 +179,7 @@ class Tracker implements ToolCallTracker {
     return call;
   }
 
+  /** Emits the oldest open call without a result; returns false if there is none. */
   closeOldest(): boolean {
     const id = this.#oldestCall.take();
     const call = id === undefined ? undefined : this.#takeCall(id);
@@ -197,9 +188,14 @@ class Tracker implements ToolCallTracker {
     return true;
   }
 
+  #addFailure(step: WorkStep, { isError, isDenied }: ToolResult): void {
+    if (isError && !isDenied) this.#sink.addFailure(step);
+  }
+
   #addResult(id: string, result: ToolResult): void {
     const call = this.#openCalls.get(id);
     if (call !== undefined) {
+      if (call.result === undefined) this.#addFailure(call.step, result);
       if (call.facts === undefined && this.#sink.isUnnamedAt(call.position)) call.result ??= result;
       else {
         this.#openCalls.delete(id);

@@ -4,7 +4,7 @@ import type { ApiResponse } from '../records/rows.ts';
 import { only } from '../testing/transcript-lines.ts';
 import { createOpenResponse, priceResponse, toApiResponses } from './open-response.ts';
 import { flatDefaultPrices } from './price-table.ts';
-import { createTranscriptTotals } from './transcript-totals.ts';
+import { TranscriptTotals } from './transcript-totals.ts';
 
 function response(fields: Partial<ApiResponse>): ApiResponse {
   const facts = {
@@ -22,6 +22,7 @@ function response(fields: Partial<ApiResponse>): ApiResponse {
     sessionId: 's',
     messageRowId: null,
     facts,
+    turnLine: 0,
     isSubagent: false,
     gitBranch: null,
     agentVersion: null,
@@ -32,9 +33,9 @@ function response(fields: Partial<ApiResponse>): ApiResponse {
   return { ...only(toApiResponses(open, priceResponse(open, flatDefaultPrices), flatDefaultPrices)), ...fields };
 }
 
-describe('createTranscriptTotals', () => {
+describe('TranscriptTotals', () => {
   it('is all zero at the beginning', () => {
-    expect(createTranscriptTotals().toStats(null, 0)).toEqual({
+    expect(new TranscriptTotals().toStats(null, 0)).toEqual({
       total_messages: 0,
       user_messages: 0,
       assistant_messages: 0,
@@ -59,7 +60,7 @@ describe('createTranscriptTotals', () => {
   });
 
   it('counts sub-agents by the kind of the tool that starts them', () => {
-    const totals = createTranscriptTotals();
+    const totals = new TranscriptTotals();
     for (const kind of ['agent', 'agent', 'other', 'plan', 'shell', undefined] as const) {
       totals.addBlock({ block_type: 'tool_use' }, kind);
     }
@@ -76,7 +77,7 @@ describe('createTranscriptTotals', () => {
   });
 
   it('sums responses, and counts the inexact ones', () => {
-    const totals = createTranscriptTotals();
+    const totals = new TranscriptTotals();
     totals.addResponse(response({ tokens_in: 10, tokens_out: 1, cache_read: 2, cache_write: 3, cost_usd: 0.1 }));
     totals.addResponse(response({ is_unfinalised: true, web_search_requests: 2, estimated_tokens_out: 900 }));
     totals.addResponse(response({ tokens_in: 5, price_basis: 'unpriced', cost_usd: null }));
@@ -94,14 +95,14 @@ describe('createTranscriptTotals', () => {
   });
 
   it('sums dollars without binary rounding errors', () => {
-    const totals = createTranscriptTotals();
+    const totals = new TranscriptTotals();
     for (let index = 0; index < 1000; index++) totals.addResponse(response({ cost_usd: 0.1 }));
     expect(totals.toStats(null, 0).cost_estimate_usd).toBe(100);
   });
 
   it('has no cost if no response has a price, otherwise the sum of those that have', () => {
     const unpriced = response({ price_basis: 'unpriced', cost_usd: null });
-    const totals = createTranscriptTotals();
+    const totals = new TranscriptTotals();
     totals.addResponse(unpriced);
     totals.addResponse(unpriced);
     expect(totals.toExactCost()).toBeNull();
@@ -115,7 +116,7 @@ describe('createTranscriptTotals', () => {
   });
 
   it('stays exact beyond the range of a number, and reports an implausible total', () => {
-    const totals = createTranscriptTotals();
+    const totals = new TranscriptTotals();
     totals.addResponse(response({ cost_usd: 0.0000000001, web_search_requests: 2 ** 31 - 1 }));
     for (let count = 0; count < 3; count++) totals.addResponse(response({ cost_usd: 900_000 }));
     expect(totals.toExactCost()).toBe('2700000.0000000001');
@@ -126,7 +127,7 @@ describe('createTranscriptTotals', () => {
   });
 
   it('counts a turn for each prompt that is answered before the next', () => {
-    const totals = createTranscriptTotals();
+    const totals = new TranscriptTotals();
     totals.addAnswer();
     totals.addPrompt();
     totals.addPrompt();

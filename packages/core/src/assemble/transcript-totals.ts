@@ -17,28 +17,6 @@ const MAX_COST_UNITS = 10n ** 20n - 1n;
 /** Fits into 32 bits; no session makes nearly as many. */
 const MAX_WEB_SEARCHES = 2 ** 31 - 1;
 
-export interface TranscriptTotals {
-  addMessage(message: Pick<TranscriptMessage, 'message_type'>): void;
-  /** `toolKind` is the kind of the tool that the block calls, if it calls one. */
-  addBlock(block: Pick<ParsedContentBlock, 'block_type'>, toolKind?: ToolKind): void;
-  /** Call it once for each response, in its final state. */
-  addResponse(response: ApiResponse): void;
-  /** Counts an assistant message without usage. Its tokens are unknown. */
-  addUnmetered(): void;
-  addPrompt(): void;
-  /** Counts the first line of a response in the main conversation, which answers the prompt before it. */
-  addAnswer(): void;
-  /** Names of totals that exceed their bounds. The cost is then null, and the searches stay at the bound. */
-  listImplausible(): string[];
-  /**
-   * US dollars of the responses that have a price, as an exact decimal. 0 if there are no responses; null if no
-   * response has a price, there is no usage, or the sum is implausible.
-   */
-  toExactCost(): string | null;
-  /** The caller supplies `initialPrompt`, `durationMs` and `outputOnlyCount`. */
-  toStats(initialPrompt: string | null, durationMs: number, outputOnlyCount?: number): TranscriptStats;
-}
-
 export type TotalsState = ReturnType<typeof createTotalsState>;
 
 export function createTotalsState() {
@@ -55,26 +33,13 @@ export function createTotalsState() {
  * Running totals of a transcript. Cost is summed exactly, in whole units of 1e-10 dollars, so the order of lines does
  * not matter.
  */
-export function createTranscriptTotals(state: TotalsState = createTotalsState()): TranscriptTotals {
-  return new Totals(state);
-}
-
-class Totals implements TranscriptTotals {
+export class TranscriptTotals {
   readonly #state: TotalsState;
-  readonly #counts: {
-    messages: number;
-    user: number;
-    assistant: number;
-    toolUses: number;
-    thinking: number;
-    subagents: number;
-    prompts: number;
-    turns: number;
-  };
-  readonly #sums: { tokensIn: number; tokensOut: number; cacheRead: number; cacheWrite: number };
-  readonly #responses: { all: number; unmetered: number; unfinalised: number; unpriced: number; webSearches: number };
+  readonly #counts: TotalsState['counts'];
+  readonly #sums: TotalsState['sums'];
+  readonly #responses: TotalsState['responses'];
 
-  constructor(state: TotalsState) {
+  constructor(state: TotalsState = createTotalsState()) {
     this.#state = state;
     this.#counts = state.counts;
     this.#sums = state.sums;
@@ -87,22 +52,8 @@ class Totals implements TranscriptTotals {
     if (message.message_type === 'assistant') this.#counts.assistant++;
   }
 
-  addBlock(
-    block: Pick<ParsedContentBlock, 'block_type'>,
-    toolKind:
-      | 'read'
-      | 'edit'
-      | 'shell'
-      | 'search'
-      | 'web'
-      | 'agent'
-      | 'skill'
-      | 'mcp'
-      | 'plan'
-      | 'question'
-      | 'other'
-      | undefined,
-  ): void {
+  /** `toolKind` is the kind of the tool that the block calls, if it calls one. */
+  addBlock(block: Pick<ParsedContentBlock, 'block_type'>, toolKind?: ToolKind): void {
     if (block.block_type === 'tool_use') {
       this.#counts.toolUses++;
       if (toolKind === 'agent') this.#counts.subagents++;
@@ -110,6 +61,7 @@ class Totals implements TranscriptTotals {
     if (block.block_type === 'thinking' || block.block_type === 'redacted_thinking') this.#counts.thinking++;
   }
 
+  /** Call it once for each response, in its final state. */
   addResponse(response: ApiResponse): void {
     this.#responses.all++;
     if (response.is_unfinalised) this.#responses.unfinalised++;
@@ -122,6 +74,7 @@ class Totals implements TranscriptTotals {
     this.#state.costUnits += BigInt(Math.round((response.cost_usd ?? 0) * COST_UNITS_PER_USD));
   }
 
+  /** Counts an assistant message without usage. Its tokens are unknown. */
   addUnmetered(): void {
     this.#responses.unmetered++;
   }
@@ -131,11 +84,13 @@ class Totals implements TranscriptTotals {
     this.#state.isPromptOpen = true;
   }
 
+  /** Counts the first line of a response in the main conversation, which answers the prompt before it. */
   addAnswer(): void {
     if (this.#state.isPromptOpen) this.#counts.turns++;
     this.#state.isPromptOpen = false;
   }
 
+  /** Names of totals that exceed their bounds. The cost is then null, and the searches stay at the bound. */
   listImplausible(): string[] {
     return [
       ...(this.#state.costUnits > MAX_COST_UNITS ? ['cost_estimate_usd'] : []),
@@ -143,6 +98,7 @@ class Totals implements TranscriptTotals {
     ];
   }
 
+  /** The caller supplies `initialPrompt`, `durationMs` and `outputOnlyCount`. */
   toStats(initialPrompt: string | null, durationMs: number, outputOnlyCount = 0): TranscriptStats {
     const exactCost = this.toExactCost();
     return {
@@ -177,6 +133,10 @@ class Totals implements TranscriptTotals {
     return this.#isUnknown() ? null : sum;
   }
 
+  /**
+   * US dollars of the responses that have a price, as an exact decimal. 0 if there are no responses; null if no
+   * response has a price, there is no usage, or the sum is implausible.
+   */
   toExactCost(): string | null {
     const isUnpriced = this.#responses.all > 0 && this.#responses.unpriced === this.#responses.all;
     if (isUnpriced || this.#isUnknown() || this.#state.costUnits > MAX_COST_UNITS) return null;

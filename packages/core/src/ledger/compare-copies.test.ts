@@ -28,6 +28,8 @@ const toCopy = (fields: Partial<ComparedCopy> = {}, usage: Partial<Usage> = {}):
   usage: { ...USAGE, ...usage },
 });
 
+const LONG = toCopy({}, { outputTokens: 200_001 });
+
 describe('compareCopies', () => {
   it.each<[string, ComparedCopy[]]>([
     ['are the same', [toCopy(), toCopy()]],
@@ -39,6 +41,12 @@ describe('compareCopies', () => {
     ['arrived in a stream later', [toCopy(), toCopy({ isStream: true, timestampMs: 1e12 + 60 * MINUTE_MS })]],
     ['have a placeholder', [toCopy(), toCopy({ isUnfinalised: true }, { outputTokens: 8, serviceTier: 'batch' })]],
     ['have a placeholder in a stream', [toCopy(), toCopy({ isStream: true }, { outputTokens: 128 })]],
+    ['have a placeholder with all of the output', [toCopy(), toCopy({ isUnfinalised: true })]],
+    ['say the same with more output than one completes', [LONG, LONG]],
+    [
+      'have a placeholder of the longest output',
+      [toCopy({}, { outputTokens: 200_000 }), toCopy({ isUnfinalised: true }, { outputTokens: 1 })],
+    ],
     ['lack searches', [toCopy({}, { webSearchRequests: 20 }), toCopy()]],
   ])('finds no disagreement if copies %s', (_, copies) => {
     expect(compareCopies(copies)).toBeUndefined();
@@ -49,19 +57,30 @@ describe('compareCopies', () => {
     ['the model', [toCopy(), toCopy({ model: 'gpt-5-mini' })]],
     ['whether there is a model', [toCopy(), toCopy({ model: null })]],
     ['the time', [toCopy(), toCopy({ timestampMs: 1e12 + 15 * MINUTE_MS + 1 })]],
+    [
+      'the time that two of three name',
+      [toCopy(), toCopy({ timestampMs: null }), toCopy({ timestampMs: 1e12 + 15 * MINUTE_MS + 1 })],
+    ],
     ['the input', [toCopy(), toCopy({ isUnfinalised: true }, { inputTokens: 11, outputTokens: 8 })]],
     ['the terms', [toCopy(), toCopy({}, { speed: 'fast' })]],
     ['the searches', [toCopy({}, { webSearchRequests: 21 }), toCopy()]],
     ['the output', [toCopy(), toCopy({}, { outputTokens: 501 })]],
+    ['a short output', [toCopy(), toCopy({}, { outputTokens: 128 })]],
+    ['the output of a stream', [toCopy(), toCopy({ isStream: true }, { outputTokens: 129 })]],
     [
       'placeholders',
       [toCopy({ isUnfinalised: true }, { outputTokens: 130 }), toCopy({ isUnfinalised: true }, { outputTokens: 1 })],
     ],
     ['a placeholder above the output', [toCopy(), toCopy({ isUnfinalised: true }, { outputTokens: 501 })]],
     [
-      'an output that no placeholder stands for',
-      [toCopy({}, { outputTokens: 200_001 }), toCopy({ isUnfinalised: true }, { outputTokens: 1 })],
+      'one of several placeholders above the output',
+      [
+        toCopy(),
+        toCopy({ isUnfinalised: true }, { outputTokens: 400 }),
+        toCopy({ isUnfinalised: true }, { outputTokens: 501 }),
+      ],
     ],
+    ['an output that no placeholder stands for', [LONG, toCopy({ isUnfinalised: true }, { outputTokens: 1 })]],
   ])('finds a disagreement about %s', (_, copies) => {
     expect(compareCopies(copies)).toMatchObject({ lowestCostUsd: 1, highestCostUsd: 1 });
     expect(compareCopies(copies.toReversed())).toMatchObject({ lowestCostUsd: 1, highestCostUsd: 1 });

@@ -68,7 +68,7 @@ class Splitter implements LineSplitter {
     this.#byteCount = position.byteOffset;
   }
 
-  push(chunk: Uint8Array<ArrayBufferLike>): void {
+  push(chunk: Uint8Array): void {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     let start = 0;
     for (let at = 0; at < bytes.length; at++) {

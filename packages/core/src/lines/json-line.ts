@@ -3,7 +3,7 @@ import { limitText } from './inline-limit.ts';
 import type { IssueCode, IssueSeverity } from './issues.ts';
 import type { JsonValue } from './json.ts';
 import { beginNestedJson, hasMoreValues, MAX_LINE_VALUES } from './json-values.ts';
-import { createLineCutter } from './line-cutter.ts';
+import { LineCutter } from './line-cutter.ts';
 
 const REPLACEMENT = '\uFFFD';
 /**
@@ -173,7 +173,6 @@ interface JsonLine {
 type ReportFault = (code: IssueCode, severity: IssueSeverity, error: string, count?: number) => void;
 
 const MAX_BEGINNING_BYTES = 1000;
-const TOO_MANY_VALUES = `Line of more than ${MAX_LINE_VALUES.toLocaleString('en')} values: elements left out`;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
@@ -213,17 +212,22 @@ export function readJsonText(line: string): JsonValue[] {
   const text = limitValues(line.startsWith('\uFEFF') ? line.slice(1) : line);
   if (!text.startsWith('{') && text.trim() === '') return [];
   const { values } = parseJsonLine(text);
+  beginNestedJson();
   return maySmuggleCharacters(text) ? values.map((value) => toStorableJson(value).value) : values;
 }
 
-/** The JSON, or if it has more than `MAX_LINE_VALUES` values, JSON of the first, as `createLineCutter` chooses them. */
+/** The JSON, or if it has more than `MAX_LINE_VALUES` values, JSON of the first, as `LineCutter` chooses them. */
 export function limitValues(json: string, report?: ReportFault, bytes?: Buffer): string {
   if (!hasMoreValues(json, MAX_LINE_VALUES)) return json;
   const unlimited = Number.POSITIVE_INFINITY;
-  const cutter = createLineCutter({ maxBytes: unlimited, maxTextBytes: unlimited, maxValues: MAX_LINE_VALUES });
+  const cutter = new LineCutter({ maxBytes: unlimited, maxTextBytes: unlimited, maxValues: MAX_LINE_VALUES });
   cutter.push(bytes ?? Buffer.from(json));
   const cut = cutter.finish();
-  if (cut.elementCount > 0) report?.('line_cut', 'error', TOO_MANY_VALUES, cut.elementCount);
+  if (cut.elementCount > 0) {
+    // Formatting a number loads the locales, which takes longer than everything else as a program starts.
+    const limit = MAX_LINE_VALUES.toLocaleString('en');
+    report?.('line_cut', 'error', `Line of more than ${limit} values: elements left out`, cut.elementCount);
+  }
   return cut.bytes.toString();
 }
 

@@ -1,4 +1,4 @@
-import { createLineCutter, type LineCut, type LineCutter } from './line-cutter.ts';
+import { type LineCut, LineCutter } from './line-cutter.ts';
 
 /** The treatment of lines longer than `maxLineBytes` (skip them, or read them with their long texts cut). */
 export type LongLines = 'skip' | 'cut';
@@ -33,7 +33,7 @@ export function createLineBuffer(maxLineBytes: number, longLines: LongLines) {
     if (longLines === 'skip') return;
     if (cutter === undefined) {
       const maxBytes = Math.max(256, Math.min(maxLineBytes, MAX_CUT_LINE_BYTES));
-      cutter = createLineCutter({ maxBytes, maxTextBytes: MAX_CUT_TEXT_BYTES });
+      cutter = new LineCutter({ maxBytes, maxTextBytes: MAX_CUT_TEXT_BYTES });
       cutter.push(before);
     }
     cutter.push(part);

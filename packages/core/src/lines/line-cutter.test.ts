@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toPieces } from '../testing/chunked-inputs.ts';
-import { createLineCutter } from './line-cutter.ts';
+import { LineCutter } from './line-cutter.ts';
 
 const MAX_TEXT_BYTES = 200;
 
 function cut(line: string | Uint8Array, { size = 7, closesTorn = false, maxBytes = 2000 } = {}) {
-  const cutter = createLineCutter({ maxBytes, maxTextBytes: MAX_TEXT_BYTES });
+  const cutter = new LineCutter({ maxBytes, maxTextBytes: MAX_TEXT_BYTES });
   for (const piece of toPieces(Buffer.from(line), size)) cutter.push(Buffer.from(piece));
   const { bytes, ...counts } = cutter.finish(closesTorn);
   return { ...counts, json: bytes.toString() };
@@ -56,10 +56,10 @@ const { value: anyValue } = fc.letrec((tie) => ({
   ),
 }));
 
-describe('createLineCutter', () => {
+describe('LineCutter', () => {
   it('keeps the first values of a line with too many, and what comes behind them', () => {
     const cutValues = (value: unknown) => {
-      const cutter = createLineCutter({ maxBytes: Infinity, maxTextBytes: Infinity, maxValues: 100 });
+      const cutter = new LineCutter({ maxBytes: Infinity, maxTextBytes: Infinity, maxValues: 100 });
       cutter.push(Buffer.from(JSON.stringify(value)));
       const { bytes, elementCount, textCount } = cutter.finish();
       return { value: JSON.parse(bytes.toString()), elementCount, textCount };

@@ -14,12 +14,6 @@ interface CutLine extends LineCut {
   bytes: Buffer;
 }
 
-export interface LineCutter {
-  push(part: Buffer): void;
-  /** Call it once. `closesTorn` closes open texts, arrays and objects of an incomplete line. */
-  finish(closesTorn?: boolean): CutLine;
-}
-
 interface LineCutterOptions {
   /** The maximum output, which bounds memory. At least 256. */
   maxBytes: number;
@@ -69,11 +63,7 @@ interface Frame {
  * bytes and in values, and elements with less than 64 bytes or no value left are dropped. The result depends only on
  * the bytes, not on how they are split into chunks.
  */
-export function createLineCutter(options: LineCutterOptions): LineCutter {
-  return new Cutter(options);
-}
-
-class Cutter implements LineCutter {
+export class LineCutter {
   readonly #maxBytes: number;
   readonly #maxTextBytes: number;
   #output: Buffer<ArrayBuffer>;
@@ -117,6 +107,7 @@ class Cutter implements LineCutter {
     }
   }
 
+  /** Call it once. `closesTorn` closes open texts, arrays and objects of an incomplete line. */
   finish(closesTorn = false): CutLine {
     if (closesTorn) this.#closeTorn();
     return {

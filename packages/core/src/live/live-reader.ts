@@ -18,7 +18,7 @@ import type {
 import type { AgentEvent, AgentResultEvent, LineEvent, ToolEndEvent } from './live-event.ts';
 import type { LiveLine, LiveWarning, LiveWarningCode } from './live-line-decoder.ts';
 import { createPartialTexts, toOutputText } from './live-text.ts';
-import { createStreamFigures, roundCost, type StreamSummary } from './stream-summary.ts';
+import { roundCost, StreamFigures, type StreamSummary } from './stream-summary.ts';
 import { createToolPairing } from './tool-pairing.ts';
 
 /** Different warnings of a line, and of the whole stream; further ones are not given. */
@@ -54,7 +54,7 @@ export class LiveReader {
   constructor({ id, program }: Pick<RunnableAgent, 'id' | 'program'>, now: () => number) {
     this.#agentId = id;
     this.#now = now;
-    this.#figures = createStreamFigures(program.countsWholeSession === true ? 'session' : 'stream');
+    this.#figures = new StreamFigures(program.countsWholeSession === true ? 'session' : 'stream');
     this.#reader = program.createReader({
       // The decoder bounds whole lines.
       maxInlineContentBytes: Number.MAX_SAFE_INTEGER,

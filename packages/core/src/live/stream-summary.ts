@@ -73,81 +73,84 @@ export function roundCost(costUsd: number): number {
 }
 
 /** The running figures of a stream. */
-interface StreamFigures {
-  startLine(receivedMs: number): void;
-  countWarning(): void;
+export class StreamFigures {
+  readonly #tokens = createTokenAccumulator();
+  readonly #summary: Omit<StreamSummary, 'tokens'>;
+  #hasReportedTotal = false;
+  #costOfLine: number | null = null;
+
+  constructor(tokensCover: StreamSummary['tokensCover']) {
+    this.#summary = {
+      agentSessionId: null,
+      model: null,
+      tokensCover,
+      reportedTokens: null,
+      costUsd: null,
+      lastResult: null,
+      stopReason: null,
+      lineCount: 0,
+      warningCount: 0,
+      lastActivityMs: null,
+    };
+  }
+
+  startLine(receivedMs: number): void {
+    this.#summary.lineCount++;
+    this.#summary.lastActivityMs = receivedMs;
+    this.#costOfLine = null;
+  }
+
+  countWarning(): void {
+    this.#summary.warningCount++;
+  }
+
   /** Notes activity, whether or not it was a complete line. */
-  touch(receivedMs: number): void;
-  addResponse(record: ResponseRecord): void;
-  addSession(record: SessionRecord): void;
-  addRun(run: Pick<RunRecord, 'model' | 'sessionId'>): void;
+  touch(receivedMs: number): void {
+    this.#summary.lastActivityMs = receivedMs;
+  }
+
+  addResponse(record: ResponseRecord): void {
+    const summary = this.#summary;
+    const { usage, model, isSynthetic, reportedCostUsd } = record;
+    if (model !== null && !isSynthetic) summary.model ??= model;
+    summary.stopReason = record.stopReason ?? summary.stopReason;
+    if (usage === undefined || isSynthetic) return;
+    const key = record.responseId ?? (record.uuid === null ? null : `uuid:${record.uuid}`);
+    for (const request of record.billedRequests) {
+      this.#tokens.add(key === null ? null : toBilledRequestKey(key, request), request.usage);
+    }
+    const isFirst = this.#tokens.add(key, usage);
+    if (isFirst && reportedCostUsd !== null && !this.#hasReportedTotal) {
+      summary.costUsd = roundCost((summary.costUsd ?? 0) + reportedCostUsd);
+    }
+  }
+
+  addSession({ first, reportedTotals }: SessionRecord): void {
+    const summary = this.#summary;
+    summary.agentSessionId ??= first?.sessionId ?? null;
+    if (reportedTotals === undefined) return;
+    this.#hasReportedTotal = true;
+    this.#costOfLine = reportedTotals.cost_usd;
+    summary.costUsd = this.#costOfLine;
+    summary.reportedTokens = toReportedTokens(reportedTotals) ?? summary.reportedTokens;
+  }
+
+  addRun({ model, sessionId }: Pick<RunRecord, 'model' | 'sessionId'>): void {
+    if (model !== null) this.#summary.model ??= model;
+    if (sessionId !== '') this.#summary.agentSessionId = sessionId;
+  }
+
   /** The cumulative cost as of this line in US dollars, or null. */
-  endTurn(record: TurnEndRecord): number | null;
-  toSummary(): StreamSummary;
-}
+  endTurn({ success, errorCode, stopReason }: TurnEndRecord): number | null {
+    const summary = this.#summary;
+    summary.lastResult = { success, error: errorCode };
+    summary.stopReason = stopReason ?? summary.stopReason;
+    return this.#costOfLine ?? (this.#hasReportedTotal ? null : summary.costUsd);
+  }
 
-export function createStreamFigures(tokensCover: StreamSummary['tokensCover']): StreamFigures {
-  const tokens = createTokenAccumulator();
-  const summary: Omit<StreamSummary, 'tokens'> = {
-    agentSessionId: null,
-    model: null,
-    tokensCover,
-    reportedTokens: null,
-    costUsd: null,
-    lastResult: null,
-    stopReason: null,
-    lineCount: 0,
-    warningCount: 0,
-    lastActivityMs: null,
-  };
-  let hasReportedTotal = false;
-  let costOfLine: number | null = null;
-
-  return {
-    startLine(receivedMs) {
-      summary.lineCount++;
-      summary.lastActivityMs = receivedMs;
-      costOfLine = null;
-    },
-    countWarning() {
-      summary.warningCount++;
-    },
-    touch(receivedMs) {
-      summary.lastActivityMs = receivedMs;
-    },
-    addResponse(record) {
-      const { usage, model, isSynthetic, reportedCostUsd } = record;
-      if (model !== null && !isSynthetic) summary.model ??= model;
-      summary.stopReason = record.stopReason ?? summary.stopReason;
-      if (usage === undefined || isSynthetic) return;
-      const key = record.responseId ?? (record.uuid === null ? null : `uuid:${record.uuid}`);
-      for (const request of record.billedRequests) {
-        tokens.add(key === null ? null : toBilledRequestKey(key, request), request.usage);
-      }
-      const isFirst = tokens.add(key, usage);
-      if (isFirst && reportedCostUsd !== null && !hasReportedTotal) {
-        summary.costUsd = roundCost((summary.costUsd ?? 0) + reportedCostUsd);
-      }
-    },
-    addSession({ first, reportedTotals }) {
-      summary.agentSessionId ??= first?.sessionId ?? null;
-      if (reportedTotals === undefined) return;
-      hasReportedTotal = true;
-      costOfLine = reportedTotals.cost_usd;
-      summary.costUsd = costOfLine;
-      summary.reportedTokens = toReportedTokens(reportedTotals) ?? summary.reportedTokens;
-    },
-    addRun({ model, sessionId }) {
-      if (model !== null) summary.model ??= model;
-      if (sessionId !== '') summary.agentSessionId = sessionId;
-    },
-    endTurn({ success, errorCode, stopReason }) {
-      summary.lastResult = { success, error: errorCode };
-      summary.stopReason = stopReason ?? summary.stopReason;
-      return costOfLine ?? (hasReportedTotal ? null : summary.costUsd);
-    },
-    toSummary: () => ({ ...summary, tokens: tokens.total }),
-  };
+  toSummary(): StreamSummary {
+    return { ...this.#summary, tokens: this.#tokens.total };
+  }
 }
 
 function toReportedTokens({ tokens_in, tokens_out, cache_read, cache_write }: ReportedTotals): TokenSums | null {

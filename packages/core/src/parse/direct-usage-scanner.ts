@@ -1,24 +1,14 @@
 import type { DirectReader, UsageMarkers } from '../agents/agent.ts';
 import { findFormat } from '../agents/formats.ts';
-import { DirectResponses, type DirectlyScanned } from '../assemble/direct-responses.ts';
+import { DirectResponses } from '../assemble/direct-responses.ts';
 import { readJsonText } from '../lines/json-line.ts';
 import { createMarkerFinder, type MarkerFinder } from '../lines/marker-filter.ts';
 import { isJsonObject } from '../records/fields.ts';
 import { toIsoTimestamp } from '../records/timestamps.ts';
 import { resolveOptions } from './parse-options.ts';
 import { MAX_HEAD_LINES } from './transcript-parser.ts';
-import type { UsageScan } from './usage-scanner.ts';
 
 const LINE_FEED = 0x0a;
-
-export interface DirectUsageScanner {
-  /**
-   * Reads the whole lines in the bytes. False if the transcript is not ordinary; `createUsageScanner` must then read it
-   * from its beginning.
-   */
-  push(bytes: Buffer): boolean;
-  finish(): Omit<UsageScan, 'lineCount'> & { responses: DirectlyScanned[] };
-}
 
 /**
  * Finds the API responses of ordinary transcripts with the results of `createUsageScanner`, several times as fast.
@@ -27,13 +17,13 @@ export interface DirectUsageScanner {
 export function createDirectUsageScanner(formatId: string): DirectUsageScanner | undefined {
   const format = findFormat(formatId)?.format;
   const { maxInlineContentBytes, maxOpenMessages } = resolveOptions({});
-  const read = format?.createDirectReader?.(maxInlineContentBytes);
-  const markers = format?.usageMarkers;
-  return read === undefined || markers === undefined ? undefined : new Scanner(read, markers, maxOpenMessages);
+  const reader = format?.createDirectReader?.(maxInlineContentBytes);
+  return reader && new DirectUsageScanner(reader, format?.usageMarkers, maxOpenMessages);
 }
 
-class Scanner implements DirectUsageScanner {
-  readonly #read: DirectReader;
+export class DirectUsageScanner {
+  readonly #reader: DirectReader;
+  readonly #readsAll: boolean;
   readonly #responses: DirectResponses;
   readonly #findUsage: MarkerFinder;
   readonly #findSearches: MarkerFinder;
@@ -41,14 +31,20 @@ class Scanner implements DirectUsageScanner {
   #headLines = 0;
   #isMetered = false;
 
-  constructor(read: DirectReader, { usage, searches = [], answers = [] }: UsageMarkers, maxOpenMessages: number) {
-    this.#read = read;
+  constructor(reader: DirectReader, markers: UsageMarkers | undefined, maxOpenMessages: number) {
+    const { usage = [], searches = [], answers = [] } = markers ?? {};
+    this.#reader = reader;
+    this.#readsAll = markers === undefined;
     this.#responses = new DirectResponses(maxOpenMessages);
     this.#findUsage = createMarkerFinder(usage);
     this.#findSearches = createMarkerFinder(searches);
     this.#findAnswer = createMarkerFinder(answers);
   }
 
+  /**
+   * Reads the whole lines in the bytes. False if the transcript is not ordinary; `createUsageScanner` must then read it
+   * from its beginning.
+   */
   push(bytes: Buffer): boolean {
     let start = this.#readHead(bytes);
     while (start !== -1 && start < bytes.length) {
@@ -75,16 +71,21 @@ class Scanner implements DirectUsageScanner {
     return next;
   }
 
+  /** Undefined if the transcript is not ordinary after all. */
   finish() {
+    if (this.#reader.finish?.() === false) return undefined;
     const { firstTimestampMs, ...found } = this.#responses.finish();
     const firstTimestamp = toIsoTimestamp(firstTimestampMs);
     return { ...found, firstTimestamp, outputOnlyCount: 0, doubts: [] };
   }
 
-  /** Reads lines until they have named the session's directory and start time; -1 if the transcript is not ordinary. */
+  /**
+   * Reads lines until they have named the session's directory and start time, or all of a format without markers; -1 if
+   * the transcript is not ordinary.
+   */
   #readHead(bytes: Buffer): number {
     let start = 0;
-    while (start < bytes.length && this.#headLines < MAX_HEAD_LINES && !this.#responses.hasOrigin()) {
+    while (start < bytes.length && (this.#readsAll || this.#isInHead())) {
       this.#headLines++;
       const foundEnd = bytes.indexOf(LINE_FEED, start);
       const end = foundEnd === -1 ? bytes.length : foundEnd;
@@ -95,9 +96,13 @@ class Scanner implements DirectUsageScanner {
     return start;
   }
 
+  #isInHead(): boolean {
+    return this.#headLines < MAX_HEAD_LINES && !this.#responses.hasOrigin();
+  }
+
   #readLine(bytes: Buffer, start: number, end: number): boolean {
     const values = readJsonText(bytes.toString('utf8', start, end));
-    return values.every((value) => !isJsonObject(value) || this.#read(value, this.#responses));
+    return values.every((value) => !isJsonObject(value) || this.#reader.read(value, this.#responses));
   }
 }
 

@@ -1,4 +1,4 @@
-import type { IssueCode } from '../lines/issues.ts';
+import type { Issue } from '../lines/issues.ts';
 import type {
   ApiResponse,
   ParsedContentBlock,
@@ -14,15 +14,7 @@ import { streamTranscript } from './stream-transcript.ts';
 import type { TranscriptSummary } from './transcript-parser.ts';
 
 /** An issue as a parse result lists it. */
-export interface LineIssue {
-  /** From 1. */
-  lineNumber: number;
-  error: string;
-  code: IssueCode;
-  /** The beginning of the line. */
-  byteOffset: number;
-  count: number;
-}
+export type LineIssue = Omit<Issue, 'severity'>;
 
 export interface ParseResult {
   messages: TranscriptMessage[];

@@ -45,7 +45,7 @@ export function createParserState(): ParserState {
 }
 
 /** Increase it whenever ParserState, or what a part keeps in it, changes. Older checkpoints are then rejected. */
-const CHECKPOINT_VERSION = 9;
+const CHECKPOINT_VERSION = 10;
 
 /** Sessions with thousands of responses take a few hundred KiB; beyond this limit, parsing again is cheaper. */
 const MAX_CHECKPOINT_BYTES = 4 * 1024 * 1024;

@@ -20,7 +20,9 @@ interface Stored {
   result: ParseResult;
   activeMs: number | null;
   byteLength: number;
-  checkpoint: { bytes: Uint8Array; messageCount: number; responseCount: number; callCount: number } | undefined;
+  checkpoint:
+    | { bytes: Uint8Array; messageCount: number; responseCount: number; callCount: number; eventCount: number }
+    | undefined;
 }
 
 /**
@@ -39,6 +41,7 @@ async function parseGrown(
       messages: result.messages.slice(0, from.messageCount),
       apiResponses: result.apiResponses.slice(0, from.responseCount),
       toolCalls: result.toolCalls.slice(0, from.callCount),
+      events: result.events.slice(0, from.eventCount),
     };
     const tail = toReusedChunks(input.subarray(byteLength), 7);
     try {
@@ -60,11 +63,12 @@ async function collect(kept: ParseResult, input: AsyncIterable<Uint8Array>, opti
     result.messages.push(...batch.messages);
     result.contentBlocks.push(...batch.contentBlocks);
     if (batch.checkpoint !== undefined) {
-      const { messages, apiResponses, toolCalls } = result;
+      const { messages, apiResponses, toolCalls, events } = result;
       const counts = {
         messageCount: messages.length,
         responseCount: apiResponses.length,
         callCount: toolCalls.length,
+        eventCount: events.length,
       };
       checkpoint = { bytes: batch.checkpoint, ...counts };
     }

@@ -2,7 +2,7 @@ import type { Issue } from '../lines/issues.ts';
 import type { ApiResponse, ParsedContentBlock, SessionEvent, ToolCall, TranscriptMessage } from '../records/rows.ts';
 import { type TranscriptInput, toChunks } from './input-chunks.ts';
 import type { ParseOptions } from './parse-options.ts';
-import { createTranscriptParser, type RowSink, type TranscriptSummary } from './transcript-parser.ts';
+import { type RowSink, TranscriptParser, type TranscriptSummary } from './transcript-parser.ts';
 
 /** Rows, each emitted once and final. Nothing that comes later changes them. */
 export interface TranscriptBatch {
@@ -16,7 +16,7 @@ export interface TranscriptBatch {
   issues: Issue[];
   /**
    * In at most one batch, and only if requested. It is the value for `resumeFrom` once the transcript has grown.
-   * Messages, API responses and tool calls of later batches will then be emitted again, in their state at that time.
+   * Messages, API responses, tool calls and turns of later batches will then be emitted again, in their state at that time.
    */
   checkpoint?: Uint8Array | undefined;
   /**
@@ -40,7 +40,7 @@ export async function* streamTranscript(
   options: ParseOptions = {},
 ): AsyncGenerator<TranscriptBatch, void> {
   const batcher = createBatcher(options.onLineError);
-  const parser = createTranscriptParser(sessionId, options, batcher);
+  const parser = new TranscriptParser(sessionId, options, batcher);
   let bytesInBatch = 0;
   for await (const chunk of toChunks(input, options.signal)) {
     parser.push(chunk);

@@ -1,10 +1,11 @@
 import type { Reader, ReaderContext } from '../agents/agent.ts';
 import { createTranscriptReader, findFormat } from '../agents/formats.ts';
 import { reportUnreadContent } from '../agents/unread-lines.ts';
-import type { AssemblySink, MessageAssembler } from '../assemble/assembly.ts';
-import { createMessageAssembler } from '../assemble/message-assembler.ts';
+import type { AssemblySink } from '../assemble/assembly.ts';
+import { MessageAssembler } from '../assemble/message-assembler.ts';
 import { createSessionEventTracker, createSessionFacts, type SessionFacts } from '../assemble/session-facts.ts';
-import { createTranscriptTotals, type TranscriptTotals } from '../assemble/transcript-totals.ts';
+import { TranscriptTotals } from '../assemble/transcript-totals.ts';
+import type { EndedTurn } from '../assemble/turns.ts';
 import { createUlidSequence } from '../assemble/ulid-sequence.ts';
 import { createDocumentSplitter, toEntryObject } from '../lines/document-splitter.ts';
 import { type Issue, type IssueCode, type IssueSeverity, isTranscriptIssue } from '../lines/issues.ts';
@@ -41,30 +42,6 @@ export interface RowSink extends AssemblySink {
   addIssue(issue: Issue): void;
 }
 
-interface TranscriptParser {
-  /** Parses the lines that the chunk completes; their rows go to the sink before it returns. */
-  push(chunk: Uint8Array): void;
-  /**
-   * Emits the oldest message that a checkpoint would not hold. Call it before `toCheckpoint`, until it returns false.
-   */
-  closeForCheckpoint(): boolean;
-  /**
-   * State after the lines read so far, for continuing the parse of a longer transcript. Call it once, after the last
-   * chunk. Undefined if the last line is incomplete, or if further lines might change what was emitted. Anything
-   * emitted later is emitted again by the parse that continues.
-   */
-  toCheckpoint(): Uint8Array | undefined;
-  /** Parses a last line without a line feed. To be called once, after the last chunk. */
-  finish(): void;
-  /**
-   * Emits the oldest of the messages and tool calls that later lines could have changed. Call it at the end until it
-   * returns false, when none are left.
-   */
-  closeOldest(): boolean;
-  /** Complete once nothing is open. */
-  toSummary(): TranscriptSummary;
-}
-
 /** Different texts of issues about the whole transcript; further ones are counted together. */
 const MAX_TRANSCRIPT_ISSUES = 200;
 const FURTHER_ISSUES = 'Further types and totals than are listed';
@@ -77,13 +54,11 @@ const LATE_LINE = 'The line belongs to an API response whose usage is final';
  *
  * Throws ResumeError, also from `push`, if the parse cannot continue from `options.resumeFrom`.
  */
-export function createTranscriptParser(sessionId: string, options: ParseOptions, sink: RowSink): TranscriptParser {
-  return new Parser(sessionId, options, sink);
-}
-
-class Parser implements TranscriptParser {
+export class TranscriptParser {
   readonly #options: ParseOptions;
   readonly #sink: RowSink;
+  readonly #sessionId: string;
+  readonly #isSubagent: boolean;
   readonly #maxOpenMessages: number;
   readonly #state: ParserState;
   readonly #totals: TranscriptTotals;
@@ -103,11 +78,13 @@ class Parser implements TranscriptParser {
   constructor(sessionId: string, options: ParseOptions, sink: RowSink) {
     this.#options = options;
     this.#sink = sink;
+    this.#sessionId = sessionId;
+    this.#isSubagent = options.isSubagent === true;
     const { format, maxLineBytes, longLines, maxInlineContentBytes, maxOpenMessages, ...resolved } =
       resolveOptions(options);
     this.#maxOpenMessages = maxOpenMessages;
     this.#state = options.resumeFrom === undefined ? createParserState() : readCheckpoint(options.resumeFrom, options);
-    this.#totals = createTranscriptTotals(this.#state.totals);
+    this.#totals = new TranscriptTotals(this.#state.totals);
     this.#facts = createSessionFacts(this.#state.facts);
     this.#arrivalOf = createArrivalClock(options.arrivals);
     const nextId = createUlidSequence(sessionId, this.#state.ids);
@@ -117,11 +94,11 @@ class Parser implements TranscriptParser {
       onKeyForgotten: this.#onKeyForgotten,
     };
     const assemblerOptions = { sessionId, nextId, maxOpenMessages: this.#maxOpenMessages, ...callbacks, ...resolved };
-    this.#assembler = createMessageAssembler(assemblerOptions, this.#totals, sink, this.#state.assembler);
+    this.#assembler = new MessageAssembler(assemblerOptions, this.#totals, sink, this.#state.assembler);
     this.#trackEvent = createSessionEventTracker(sessionId, this.#addEvent, this.#state.eventKeys);
     this.#prompts = this.#state.prompts;
     this.#line = NO_LINE;
-    const isSubagent = options.isSubagent === true;
+    const isSubagent = this.#isSubagent;
     this.#context = {
       sessionId,
       isSubagent,
@@ -141,29 +118,44 @@ class Parser implements TranscriptParser {
       : createLineSplitter(maxLineBytes, this.#readLine, this.#state.position, { isWanted, longLines });
   }
 
-  push(chunk: Uint8Array<ArrayBufferLike>): void {
+  /** Parses the lines that the chunk completes; their rows go to the sink before it returns. */
+  push(chunk: Uint8Array): void {
     this.#splitter.push(chunk);
   }
 
+  /**
+   * Emits the oldest message that a checkpoint would not hold. Call it before `toCheckpoint`, until it returns false.
+   */
   closeForCheckpoint(): boolean {
     return this.#mayHaveCheckpoint() && this.#assembler.closeForCheckpoint();
   }
 
+  /**
+   * State after the lines read so far, for continuing the parse of a longer transcript. Call it once, after the last
+   * chunk. Undefined if the last line is incomplete, or if further lines might change what was emitted. Anything
+   * emitted later is emitted again by the parse that continues.
+   */
   toCheckpoint(): Uint8Array | undefined {
     return this.#mayHaveCheckpoint() && this.#assembler.isCheckpointSafe()
       ? writeCheckpoint(this.#state, this.#options)
       : undefined;
   }
 
+  /** Parses a last line without a line feed. To be called once, after the last chunk. */
   finish(): void {
     this.#splitter.finish();
     this.#issuesOfLine.clear();
     for (const record of this.#readEnd()) this.#addRecord(record);
+    this.#addTurn(this.#assembler.endTurn());
     // Its issues are now about no line. It has the place of the first, however the transcript was read.
     this.#line = NO_LINE;
     this.#reader.finish?.();
   }
 
+  /**
+   * Emits the oldest of the messages and tool calls that later lines could have changed. Call it at the end until it
+   * returns false, when none are left.
+   */
   closeOldest(): boolean {
     if (this.#assembler.closeOldest()) return true;
     for (const name of this.#totals.listImplausible()) this.#onImplausible(name);
@@ -172,6 +164,7 @@ class Parser implements TranscriptParser {
     return false;
   }
 
+  /** Complete once nothing is open. */
   toSummary(): TranscriptSummary {
     return {
       stats: this.#totals.toStats(
@@ -276,9 +269,24 @@ class Parser implements TranscriptParser {
   };
 
   readonly #addEvent = (event: SessionEvent): void => {
-    if (event.kind === 'prompt') this.#totals.addPrompt();
+    if (event.kind === 'prompt') {
+      this.#totals.addPrompt();
+      if (!event.is_subagent || this.#isSubagent)
+        this.#addTurn(this.#assembler.beginTurn(event.line_number, event.timestamp));
+    }
     this.#sink.addEvent(event);
   };
+
+  #addTurn(turn: EndedTurn | undefined): void {
+    if (turn === undefined) return;
+    const session_id = this.#sessionId;
+    const is_subagent = this.#isSubagent;
+    this.#sink.addEvent({
+      event_key: `turn:${session_id}:${turn.line}`,
+      ...{ kind: 'turn', session_id, is_subagent, timestamp: turn.timestamp, name: turn.kind },
+      ...{ details: {}, line_number: turn.line },
+    });
+  }
 
   readonly #report = (code: IssueCode, severity: IssueSeverity, error: string, count = 1): void => {
     const isOfTranscript = isTranscriptIssue(code);

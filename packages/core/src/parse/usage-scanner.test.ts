@@ -59,7 +59,7 @@ function scan(bytes: Buffer, chunkBytes: number) {
 }
 
 /** Fields that a scan leaves to its caller, or that refer to rows that it does not make. */
-const withoutPrice = ({ message_id: _id, ...response }: ApiResponse) =>
+const withoutPrice = ({ message_id: _id, turn_line: _turn, ...response }: ApiResponse) =>
   Object.fromEntries(Object.entries(response).filter(([name]) => !name.startsWith('cost_') && name !== 'price_basis'));
 
 describe('createUsageScanner', () => {

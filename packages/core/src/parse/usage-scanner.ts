@@ -2,7 +2,7 @@ import type { PriceTable } from '../assemble/price-table.ts';
 import type { Issue, IssueCode } from '../lines/issues.ts';
 import type { ApiResponse } from '../records/rows.ts';
 import type { ParseOptions } from './parse-options.ts';
-import { createTranscriptParser } from './transcript-parser.ts';
+import { TranscriptParser } from './transcript-parser.ts';
 
 /** The facts of a scan about the transcript besides its responses. */
 export interface UsageScan {
@@ -61,7 +61,7 @@ export function createUsageScanner(sessionId: string, options: UsageScannerOptio
     prices: NO_PRICES,
   };
   const doubts: UsageScan['doubts'] = [];
-  const parser = createTranscriptParser(sessionId, parseOptions, {
+  const parser = new TranscriptParser(sessionId, parseOptions, {
     addMessage: ignore,
     addBlock: ignore,
     addToolCall: ignore,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { toRepository } from './repository.ts';
+import { toRepositoryUrl } from './repository.ts';
 
 it.each([
   ['https://github.com/ada/heron.git', 'https://github.com/ada/heron.git'],
@@ -17,7 +17,14 @@ it.each([
   ['ada/heron', 'ada/heron'],
   ['/home/ada/heron@2', '/home/ada/heron@2'],
   ['C:\\herons@2', 'C:\\herons@2'],
+  ['hg::https://ada:s3cret@host/heron', 'hg::https://host/heron'],
+  ['hg::https://s3cret@host/heron', 'hg::https://host/heron'],
+  ['https:/ada:s3cret@host/heron', 'https:/host/heron'],
+  ['//ada:s3cret@host/heron', '//host/heron'],
+  ['"https://ada:s3cret@host/heron"', '"https://host/heron"'],
+  ['ext::sh -c "curl -H s3cret https://host/heron"', null],
+  ['git@host:ada/heron@2', 'git@host:ada/heron@2'],
   ['  ', null],
   ['https://s3cret@', null],
   [null, null],
-])('keeps no secret of %s', (address, expected) => expect(toRepository(address)).toBe(expected));
+])('keeps no secret of %s', (address, expected) => expect(toRepositoryUrl(address)).toBe(expected));

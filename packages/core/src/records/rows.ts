@@ -130,6 +130,11 @@ export interface ApiResponse {
   model: string | null;
   /** ISO 8601 in UTC with milliseconds, or null. */
   timestamp: string | null;
+  /**
+   * Line of the prompt that its turn began with, and so of the event of that turn; 0 before the first prompt. Null in
+   * stored rows of a parser that did not know turns.
+   */
+  turn_line: number | null;
   /** Made by a sub-agent, even if its lines are in its parent's transcript. */
   is_subagent: boolean;
   agent_id: string | null;
@@ -226,7 +231,15 @@ export interface ToolCall {
   line_number: number;
 }
 
-export type SessionEventKind = 'prompt' | 'compaction' | 'api_error' | 'api_retry' | 'pull_request' | 'slash_command';
+/** A `turn` is from a prompt to the next one, if the agent answered; emitted at its end, with the line of its prompt. */
+export type SessionEventKind =
+  | 'prompt'
+  | 'turn'
+  | 'compaction'
+  | 'api_error'
+  | 'api_retry'
+  | 'pull_request'
+  | 'slash_command';
 
 /** Something that happened in a session other than responses and tool calls. */
 export interface SessionEvent {
@@ -238,7 +251,7 @@ export interface SessionEvent {
   is_subagent: boolean;
   /**
    * The key of its groups in counts (a compaction's trigger, an error's type or status, a pull request's URL, a
-   * command's name).
+   * command's name, a turn's kind of work).
    */
   name: string | null;
   /** Scalars: `preTokens`, `postTokens`, `retryInMs`, `retryAttempt`, `number`, `repository`, … */

@@ -1,6 +1,7 @@
 import type { AttachmentReference } from '@recount/core';
 import type { Database } from '../database/database.ts';
-import { and, asc, eq, gt, inArray, or, sql } from '../drizzle.cjs';
+import { isAfter, readPages } from '../database/read-pages.ts';
+import { and, asc, eq, inArray, sql } from '../drizzle.cjs';
 import { type AttachmentRow, attachments } from '../schema/attachments.ts';
 import { sessions } from '../schema/transcripts.ts';
 
@@ -81,26 +82,19 @@ export async function findReferencedAttachments(
 const PAGE_ROWS = 1000;
 
 /** Every attachment of a workspace, or of all, page by page, for maintenance only. */
-export async function* listAllAttachments(database: Database, workspaceId?: string): AsyncGenerator<AttachmentRow[]> {
-  let last: AttachmentRow | undefined;
-  for (;;) {
-    const page: AttachmentRow[] = await database
+export function listAllAttachments(database: Database, workspaceId?: string): AsyncGenerator<AttachmentRow[]> {
+  const { workspace_id, id } = attachments;
+  return readPages<AttachmentRow>(PAGE_ROWS, (last) =>
+    database
       .select()
       .from(attachments)
       .where(
         and(
-          workspaceId === undefined ? undefined : eq(attachments.workspace_id, workspaceId),
-          last &&
-            or(
-              gt(attachments.workspace_id, last.workspace_id),
-              and(sql`${attachments.workspace_id} = ${last.workspace_id}`, gt(attachments.id, last.id)),
-            ),
+          workspaceId === undefined ? undefined : eq(workspace_id, workspaceId),
+          isAfter(workspace_id, id, last && { workspaceId: last.workspace_id, key: last.id }),
         ),
       )
-      .orderBy(asc(attachments.workspace_id), asc(attachments.id))
-      .limit(PAGE_ROWS);
-    if (page.length > 0) yield page;
-    last = page.at(-1);
-    if (page.length < PAGE_ROWS) return;
-  }
+      .orderBy(asc(workspace_id), asc(id))
+      .limit(PAGE_ROWS),
+  );
 }

@@ -19,6 +19,7 @@ import { listTotals, selectTotals } from '../usage/refresh-totals.ts';
 import { selectCalls, selectDayRollup, selectMessageRollup, selectUsageRollup } from '../usage/rollup-definitions.ts';
 import { COUNTED_ROLLUPS, selectSessionTotals } from '../usage/session-totals.ts';
 import { toDay } from '../usage/stale-days.ts';
+import type { RowCheck } from './compare-rows.ts';
 
 /** Derived from messages and blocks, which retention deletes without changing the figures. */
 const TEXT_FIGURES = [
@@ -117,7 +118,7 @@ export const VERIFIED_TABLE_COUNT =
   Object.values(ROLLUPS).reduce((count, { buckets }) => count + (buckets === undefined ? 1 : 2), 0);
 
 /** The comparison of a derived table's rows with a full recount. */
-export interface DerivedTableCheck {
+export interface DerivedTableCheck extends RowCheck {
   table:
     | 'transcripts'
     | 'sessions'
@@ -128,11 +129,6 @@ export interface DerivedTableCheck {
     | `${RollupName}_day_rollup`
     | `${RollupName}_${'hour' | 'day' | 'attribution'}_total`
     | 'session_total';
-  rows: number;
-  /** Rows of the recount that the table lacks. */
-  missing: number;
-  /** Rows of the table that the recount lacks. */
-  surplus: number;
 }
 
 /**
@@ -160,7 +156,7 @@ export async function verifyUsage(
     await compare('sessions', {
       stored: sessions,
       columns: SESSION_COLUMNS,
-      recounted: selectSessions(sql`(${selectVersions(sql`t.workspace_id = ${workspaceId}`)})`),
+      recounted: selectSessions(workspaceId, sql`(${selectVersions(sql`t.workspace_id = ${workspaceId}`)})`),
     }),
     await compare('tool_calls', {
       stored: toolCalls,

@@ -5,26 +5,7 @@ const MAX_BYTES_PER_UNIT = 3;
 const NOTHING = Buffer.alloc(0);
 
 /** Growing list of chunks of bytes in network byte order. */
-export interface BinaryBuffer {
-  /** Since the last take. */
-  readonly byteLength: number;
-  writeByte(value: number): void;
-  writeInt16(value: number): void;
-  writeInt32(value: number): void;
-  /** A safe integer, as a signed 64-bit integer. */
-  writeInt64(value: number): void;
-  writeBytes(bytes: Uint8Array): void;
-  /** UTF-8 preceded by its byte length and, if given, `firstByte`, which the length includes. */
-  writeSizedText(text: string, firstByte?: number): void;
-  /** The bytes written since the last take, in order; none is empty. They may go back to the pool. */
-  take(): Buffer[];
-}
-
-export function createBinaryBuffer(pool: ChunkPool): BinaryBuffer {
-  return new PooledBinaryBuffer(pool);
-}
-
-class PooledBinaryBuffer implements BinaryBuffer {
+export class BinaryBuffer {
   readonly #pool: ChunkPool;
   #chunks: Buffer[] = [];
   #chunkedBytes = 0;
@@ -36,6 +17,7 @@ class PooledBinaryBuffer implements BinaryBuffer {
     this.#bytes = NOTHING;
   }
 
+  /** Since the last take. */
   get byteLength(): number {
     return this.#chunkedBytes + this.#length;
   }
@@ -55,6 +37,7 @@ class PooledBinaryBuffer implements BinaryBuffer {
     this.#length = this.#bytes.writeInt32BE(value, this.#length);
   }
 
+  /** A safe integer, as a signed 64-bit integer. */
   writeInt64(value: number): void {
     this.#ensure(8);
     this.#bytes.writeInt32BE(Math.floor(value / 2 ** 32), this.#length);
@@ -68,7 +51,8 @@ class PooledBinaryBuffer implements BinaryBuffer {
     this.#length += source.length;
   }
 
-  writeSizedText(text: string, firstByte: number | undefined): void {
+  /** UTF-8 preceded by its byte length and, if given, `firstByte`, which the length includes. */
+  writeSizedText(text: string, firstByte?: number): void {
     // Counting the bytes reads the text a second time, so this is done only if the chunk may be too short.
     const maxBytes = text.length * MAX_BYTES_PER_UNIT;
     this.#ensure(5 + (this.#length + 5 + maxBytes <= this.#bytes.length ? maxBytes : Buffer.byteLength(text)));
@@ -79,6 +63,7 @@ class PooledBinaryBuffer implements BinaryBuffer {
     this.#bytes.writeInt32BE(this.#length - lengthAt - 4, lengthAt);
   }
 
+  /** The bytes written since the last take, in order; none is empty. They may go back to the pool. */
   take(): Buffer[] {
     this.#closeChunk();
     const taken = this.#chunks;

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { COST_SCALE } from '../schema/column-types.ts';
-import { createBinaryBuffer } from './binary-buffer.ts';
+import { BinaryBuffer } from './binary-buffer.ts';
 import { writeNumeric } from './binary-row-encoder.ts';
 import { createChunkPool } from './chunk-pool.ts';
 
 /** Decodes the wire form like numeric_recv, in units of 1e-10; throws if it is malformed. */
 function readUnits(value: number): bigint {
-  const buffer = createBinaryBuffer(createChunkPool());
+  const buffer = new BinaryBuffer(createChunkPool());
   writeNumeric(buffer, value);
   const bytes = Buffer.concat(buffer.take());
   expect(bytes.readInt32BE(0)).toBe(bytes.length - 4);

@@ -1,6 +1,6 @@
 import { getTableColumns, type PgTable } from '../drizzle.cjs';
 import { COST_SCALE } from '../schema/column-types.ts';
-import { type BinaryBuffer, createBinaryBuffer } from './binary-buffer.ts';
+import { BinaryBuffer } from './binary-buffer.ts';
 import type { ChunkPool } from './chunk-pool.ts';
 
 const DIGIT_BASE = 10_000;
@@ -165,7 +165,7 @@ export function createBinaryRowEncoder<Table extends PgTable>(
   omitted: readonly string[] = [],
 ): BinaryRowEncoder<Table['$inferInsert']> {
   const columns = listEncodedColumns(table).filter(({ property }) => !omitted.includes(property));
-  const buffer = createBinaryBuffer(pool);
+  const buffer = new BinaryBuffer(pool);
   return {
     columnList: columns.map(({ name }) => `"${name}"`).join(', '),
     encode(row) {

@@ -2,7 +2,7 @@ import { TOOL_KINDS } from '@recount/core';
 import { isOnCitus, withFewStatements } from '@recount/local-postgres/testing';
 import fc from 'fast-check';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { DatabasePool } from '../database/database.ts';
 import { drizzle, getTableConfig, type PgTable } from '../drizzle.cjs';
 import { findings } from '../schema/findings.ts';
@@ -151,7 +151,7 @@ const unitsRow = fc.record({
 });
 const NO_CALLS = { calls: 1, results: 0, errors: 0, denied: 0, timed_calls: 0 };
 const NO_RESPONSES = {
-  ...{ is_subagent: false, is_shared: false, responses: 0, web_search_requests: 0 },
+  ...{ kind_of_work: 'unknown' as const, is_subagent: false, is_shared: false, responses: 0, web_search_requests: 0 },
   ...{ unfinalised_responses: 0, unpriced_responses: 0, default_priced_responses: 0 },
 };
 const NO_TOKENS = Object.fromEntries(
@@ -352,10 +352,16 @@ describe('runCopies', () => {
   it('ends when its transaction is aborted, though it waits for a lock', async () => {
     await client.query('BEGIN; LOCK TABLE recount.ingest_issues');
     const controller = new AbortController();
+    const isWaiting = async (): Promise<void> => {
+      const { rows } = await pool.pool.query(
+        `SELECT FROM pg_locks WHERE NOT granted AND relation = 'recount.ingest_issues'::regclass`,
+      );
+      expect(rows).toHaveLength(1);
+    };
     const copying = pool.withTransaction(
       async (_transaction, connection) => {
         const copies = [toCopy(numbered(0, 20_000)), toCopy(numbered(20_000, 1))];
-        setTimeout(() => controller.abort(), 100);
+        void vi.waitFor(isWaiting).then(() => controller.abort());
         await runCopies(connection, copies);
       },
       { signal: controller.signal },

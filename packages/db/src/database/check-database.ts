@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { checkNodes } from './check-nodes.ts';
 import type { DatabasePool } from './database.ts';
+import {
+  LIST_RELATIONS,
+  MAX_FAULTS_PER_RELATION,
+  type Relation,
+  RelationCheckError,
+  type RelationFault,
+} from './relations.ts';
 
 /** Fixed width, so that rows are neither compressed nor moved to a TOAST table. */
 const ROW_CHARACTERS = 400;
@@ -39,21 +47,8 @@ export async function checkDatabaseWrite({ pool }: Pick<DatabasePool, 'pool'>, s
   }
 }
 
-/** A damaged table or index, as reported by PostgreSQL's extension amcheck; contains no row values. */
-export interface RelationFault {
-  /** With its schema. */
-  relation: string;
-  reason: string;
-}
-
-/** This server cannot check relations. The message says why. */
-export class RelationCheckError extends Error {
-  override readonly name = 'RelationCheckError';
-}
-
 /** Any constant that nothing else in the database uses. */
 const ADVISORY_LOCK = 5_283_190_447;
-const MAX_FAULTS_PER_RELATION = 10;
 /**
  * For undefined_file, feature_not_supported, insufficient_privilege. Amcheck is missing, or this user may not use it.
  */
@@ -61,26 +56,15 @@ const NOT_TO_BE_HAD = new Set(['58P01', '0A000', '42501']);
 /** For undefined_table, undefined_object, dropped since it was listed. */
 const DROPPED = new Set(['42P01', '42704']);
 
-/** Includes catalogs and TOAST tables; temporary tables of other sessions cannot be checked. */
-const LIST_RELATIONS = `
-  SELECT c.oid::text AS oid, format('%I.%I', n.nspname, c.relname) AS name,
-         CASE WHEN c.relkind = 'i' THEN a.amname ELSE 'heap' END AS method
-  FROM pg_class c
-  JOIN pg_namespace n ON n.oid = c.relnamespace
-  LEFT JOIN pg_am a ON a.oid = c.relam
-  LEFT JOIN pg_index i ON i.indexrelid = c.oid
-  WHERE c.relpersistence <> 't'
-    AND (c.relkind IN ('r', 'm', 't') OR (c.relkind = 'i' AND a.amname = 'btree' AND i.indisvalid AND i.indisready))
-  ORDER BY c.relkind = 'i', n.nspname, c.relname`;
-
 /**
  * Reads every table and every B-tree index of the database, and yields what is damaged (unreadable pages, rows and
  * out-of-line values, rows missing in an index, keys out of order, and duplicates of unique keys). Takes as long as
  * reading everything; concurrent reads and writes are allowed. Creates the extension amcheck if necessary, and then
- * drops it again. On a Citus cluster that is only the coordinator's own part, see `describeUnreadShards`.
+ * drops it again. On a Citus cluster it also reads every node, where a fault's `relation` is a shard, with its node.
  * @throws RelationCheckError if the server has no amcheck, or the user may not use it
  */
-export async function* checkRelations({ pool }: DatabasePool, signal?: AbortSignal): AsyncGenerator<RelationFault> {
+export async function* checkRelations(database: DatabasePool, signal?: AbortSignal): AsyncGenerator<RelationFault> {
+  const { pool } = database;
   const client = await pool.connect();
   let isUsable = false;
   try {
@@ -92,6 +76,7 @@ export async function* checkRelations({ pool }: DatabasePool, signal?: AbortSign
         signal?.throwIfAborted();
         yield* await checkRelation(client, schema, relation);
       }
+      yield* checkNodes(database, schema, signal);
     } finally {
       if (isTemporary) await client.query('DROP EXTENSION IF EXISTS amcheck');
     }
@@ -101,25 +86,6 @@ export async function* checkRelations({ pool }: DatabasePool, signal?: AbortSign
     if (isUsable) await client.query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCK]);
     client.release(!isUsable);
   }
-}
-
-/**
- * Why not all of the database was read, if this is the coordinator of a Citus cluster. Its own tables are empty, and
- * the rows are in shards on the nodes. Undefined for any other server.
- */
-export async function describeUnreadShards({ pool }: Pick<DatabasePool, 'pool'>): Promise<string | undefined> {
-  const { rows: extensions } = await pool.query(`SELECT FROM pg_extension WHERE extname = 'citus'`);
-  if (extensions.length === 0) return undefined;
-  const { rows } = await pool.query<{ tables: number }>('SELECT count(*)::int AS tables FROM pg_dist_partition');
-  const tables = rows[0]?.tables ?? 0;
-  if (tables === 0) return undefined;
-  return `the rows of ${tables} tables are in shards on the nodes of a Citus cluster, which were not read, only the coordinator was; run \`pg_amcheck --heapallindexed\` on every node`;
-}
-
-interface Relation {
-  oid: string;
-  name: string;
-  method: string;
 }
 
 async function provideAmcheck(client: pg.PoolClient): Promise<{ schema: string; isTemporary: boolean }> {

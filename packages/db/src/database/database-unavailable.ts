@@ -59,6 +59,19 @@ export function isConnectionLost(error: unknown): boolean {
   return isLost(error, (state) => CONNECTION_STATES.has(state) || /^08[0-9A-Z]{3}$/.test(state));
 }
 
+/** Messages of a Citus coordinator about a node. Their codes differ. */
+const NODE_FAILURE =
+  /^(?:connection to the remote node (?:\S+@)?|failure on connection marked as essential: )([\w.[\]:-]+:\d+)/;
+
+/** `host:port` of the cluster's node that did not answer, if a query failed for that. */
+export function findLostNode(error: unknown): string | undefined {
+  for (const { message } of listCauses(error)) {
+    const [, node] = NODE_FAILURE.exec(message) ?? [];
+    if (node !== undefined) return node;
+  }
+  return undefined;
+}
+
 const isExhaustedState = (state: string): boolean =>
   state === READ_ONLY_STATE ||
   state === IO_ERROR_STATE ||

@@ -6,9 +6,11 @@ const LOCK = 'SELECT pg_advisory_lock(7)';
 
 /** Its queries of the lock wait, because another connection holds it. */
 let pool: DatabasePool;
+let connectionString: string;
 
 beforeEach(async () => {
-  const { connectionString, drop } = await createTestDatabase();
+  const { drop, ...created } = await createTestDatabase();
+  ({ connectionString } = created);
   const holder = createDatabasePool({ connectionString });
   const client = await holder.pool.connect();
   await client.query(LOCK);
@@ -25,6 +27,29 @@ it('a pool closes although a query waits for a lock', async () => {
   await pool.close();
   await waiting;
 });
+
+it.each(['withTransaction', 'withSnapshot'] as const)(
+  '%s whose connection breaks between two queries fails, and the process survives',
+  async (begin) => {
+    const uncaught: unknown[] = [];
+    const note = (error: unknown): void => void uncaught.push(error);
+    process.on('uncaughtException', note);
+    onTestFinished(() => void process.off('uncaughtException', note));
+    const reported: Error[] = [];
+    const breaking = createDatabasePool({ connectionString, onConnectionError: (error) => void reported.push(error) });
+    const failed = breaking[begin](async (transaction) => {
+      const { rows } = await transaction.execute<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+      await pool.pool.query('SELECT pg_terminate_backend($1)', [rows[0]?.pid]);
+      await expect.poll(() => reported.length + uncaught.length, { timeout: 60_000 }).toBeGreaterThan(0);
+      await transaction.execute('SELECT 1');
+    });
+    await expect(failed).rejects.toThrow();
+    await expect(breaking[begin](async () => 'again')).resolves.toBe('again');
+    expect(uncaught).toEqual([]);
+    await breaking.close();
+    await pool.close();
+  },
+);
 
 it('a transaction that is aborted while it connects does not begin', async () => {
   const aborting = new AbortController();

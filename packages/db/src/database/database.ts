@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { drizzle, type NodePgDatabase } from '../drizzle.cjs';
+import { drizzle, type NodePgDatabase, type PgTransactionConfig } from '../drizzle.cjs';
 import { adaptToCitus, WITHOUT_JIT } from './planner.ts';
 import { createPreparingClient } from './preparing-client.ts';
 import { CAN_CHECK_CLIENTS, SET_SESSION } from './session-settings.ts';
@@ -80,7 +80,8 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
     },
   });
   // Without a listener, a server restart would crash the process.
-  pool.on('error', (error) => options.onConnectionError?.(error));
+  const onError = (error: Error): void => options.onConnectionError?.(error);
+  pool.on('error', onError);
   const connected = new Set<pg.PoolClient>();
   pool.on('connect', (client) => connected.add(client));
   pool.on('remove', (client) => connected.delete(client));
@@ -88,42 +89,8 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
   return {
     pool,
     database,
-    async withTransaction(work, { signal } = {}) {
-      signal?.throwIfAborted();
-      const client = await pool.connect();
-      if (signal?.aborted) {
-        client.release();
-        throw signal.reason;
-      }
-      const failures: unknown[] = [];
-      // A connection that breaks between two queries reports it here; the next query then fails.
-      const onError = (error: Error): void => options.onConnectionError?.(error);
-      client.on('error', onError);
-      const onAbort = (): void => {
-        endNow(client).catch(onError);
-      };
-      signal?.addEventListener('abort', onAbort, { once: true });
-      try {
-        return await drizzle(client).transaction(async (transaction) => {
-          try {
-            return await work(transaction, client);
-          } catch (error) {
-            failures.push(error);
-            throw error;
-          }
-        });
-      } catch (error) {
-        failures.push(error);
-        // If the rollback fails too, the original error is thrown.
-        throw failures[0];
-      } finally {
-        signal?.removeEventListener('abort', onAbort);
-        client.off('error', onError);
-        // After a failure, the connection may have an unfinished COPY and must not be reused.
-        client.release(failures.length > 0);
-      }
-    },
-    withSnapshot: (work) => database.transaction(work, { isolationLevel: 'repeatable read', accessMode: 'read only' }),
+    withTransaction: (work, { signal } = {}) => runTransaction(pool, work, { signal, onError }),
+    withSnapshot: (work) => runTransaction(pool, work, { onError, config: SNAPSHOT }),
     async close() {
       const ended = pool.end();
       const timer = setTimeout(() => {
@@ -132,6 +99,60 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
       await ended.finally(() => clearTimeout(timer));
     },
   };
+}
+
+const SNAPSHOT: PgTransactionConfig = { isolationLevel: 'repeatable read', accessMode: 'read only' };
+
+interface RunOptions extends TransactionOptions {
+  /** Called if the connection breaks. */
+  onError: (error: Error) => void;
+  /** For a transaction that only reads. */
+  config?: PgTransactionConfig;
+}
+
+async function runTransaction<T>(
+  pool: pg.Pool,
+  work: (transaction: Database, client: DatabaseClient) => Promise<T>,
+  { signal, onError, config }: RunOptions,
+): Promise<T> {
+  signal?.throwIfAborted();
+  const client = await pool.connect();
+  if (signal?.aborted) {
+    client.release();
+    throw signal.reason;
+  }
+  const failures: unknown[] = [];
+  let isBroken = false;
+  // A connection that breaks between two queries reports it here; the next query then fails. Without a listener, that
+  // would crash the process.
+  const onBroken = (error: Error): void => {
+    isBroken = true;
+    onError(error);
+  };
+  client.on('error', onBroken);
+  const onAbort = (): void => {
+    endNow(client).catch(onError);
+  };
+  signal?.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await drizzle(client).transaction(async (transaction) => {
+      try {
+        return await work(transaction, client);
+      } catch (error) {
+        failures.push(error);
+        throw error;
+      }
+    }, config);
+  } catch (error) {
+    failures.push(error);
+    // If the rollback fails too, the original error is thrown.
+    throw failures[0];
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+    client.off('error', onBroken);
+    // After a failure, the connection may have an unfinished COPY and must not be reused, unless it only read.
+    client.release(isBroken || (config === undefined && failures.length > 0));
+  }
 }
 
 /** Closes the connection without waiting for a running query. */

@@ -1,4 +1,5 @@
 import { sql } from '../drizzle.cjs';
+import { askNodes, isOnCluster } from './cluster.ts';
 import type { Database } from './database.ts';
 
 /** Bytes on the database's disk. */
@@ -10,8 +11,31 @@ export interface DiskUse {
   walBytes: number | null;
 }
 
-/** The whole installation's use of PostgreSQL's disk. */
+/**
+ * The whole installation's use of PostgreSQL's disk, on a Citus cluster of all nodes.
+ * @throws DistributionError if a node does not answer
+ */
 export async function readDiskUse(database: Database): Promise<DiskUse> {
+  return (await isOnCluster(database)) ? await readDiskUseOfNodes(database) : await readOwnDiskUse(database);
+}
+
+/** Shards have the names of their tables, with a number. */
+const OWN_SIZES = `
+  SELECT json_build_object('total', pg_database_size(current_database()), 'search', (
+    SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)
+    FROM pg_class AS c WHERE c.relnamespace = 'recount'::regnamespace AND c.relkind = 'r'
+      AND c.relname ~ '^search_(segments|postings|segment_row_sets)(_[0-9]+)?$'))`;
+
+async function readDiskUseOfNodes(database: Database): Promise<DiskUse> {
+  const sizes = (await askNodes(database, OWN_SIZES)).map(
+    (text) => JSON.parse(text) as Record<'total' | 'search', number>,
+  );
+  const sum = (name: 'total' | 'search'): number => sizes.reduce((bytes, size) => bytes + size[name], 0);
+  // The log's size needs a role that may read it on every node.
+  return { databaseBytes: sum('total'), searchBytes: sum('search'), walBytes: null };
+}
+
+async function readOwnDiskUse(database: Database): Promise<DiskUse> {
   const { rows } = await database.execute<{ total: number; search: number; sees_wal: boolean }>(sql`
     SELECT pg_database_size(current_database())::float8 AS total,
       (SELECT coalesce(sum(pg_total_relation_size(to_regclass('recount.' || name))), 0)::float8

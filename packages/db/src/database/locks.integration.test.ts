@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createTestPool } from '../testing/create-test-pool.ts';
-import { waitForWriters } from './locks.ts';
+import { waitForWriters, withAdvisoryLock } from './locks.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
 let other: typeof pool;
@@ -50,4 +50,13 @@ it('does not wait for the transaction that asks', async () => {
     await client.query('CREATE TEMPORARY TABLE written ON COMMIT DROP AS SELECT 1');
     await waitForWriters(transaction);
   });
+});
+
+it('lets one process do each thing at a time, whatever others do', async () => {
+  const found = await withAdvisoryLock(pool, 'alerts', async () => [
+    await withAdvisoryLock(pool, 'alerts', async () => 'again'),
+    await withAdvisoryLock(pool, 'repository-renames', async () => 'another'),
+  ]);
+  expect(found).toEqual([undefined, 'another']);
+  expect(await withAdvisoryLock(pool, 'alerts', async () => 'later')).toBe('later');
 });

@@ -1,32 +1,57 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from '../drizzle.cjs';
+import { eq, sql } from '../drizzle.cjs';
+import { workspaces } from '../schema/workspaces.ts';
 import type { Database, DatabasePool } from './database.ts';
 
+/** Work that one process does at a time. The place in the list gives the lock's number: add new ones at the end. */
+const ADVISORY_LOCKS = [
+  'migration',
+  'retention',
+  'workspace-records',
+  'totals',
+  'reparse',
+  'repository-names',
+  'demo',
+  'budgets',
+  'alerts',
+  'repository-renames',
+  'digests',
+] as const;
+export type AdvisoryLock = (typeof ADVISORY_LOCKS)[number];
+
+/** Any constant: no other program uses numbers near it in this database. */
+const FIRST_LOCK_NUMBER = 7_262_891;
+
+/** The number of a lock for `pg_advisory_lock`. */
+export const toLockNumber = (lock: AdvisoryLock): number => FIRST_LOCK_NUMBER + ADVISORY_LOCKS.indexOf(lock);
+
 /**
- * Runs `work` while holding the lock of that number, which only one process can hold; undefined, without running it, if
- * another process holds it. The lock ends with its connection, even if the process is killed.
+ * Runs `work` while holding a lock that only one process can hold; undefined, without running it, if another process
+ * holds it. The lock ends with its connection, even if the process is killed. `work` gets a signal that aborts if the
+ * connection breaks, from when on another process may hold the lock.
  */
 export async function withAdvisoryLock<T>(
   { pool }: Pick<DatabasePool, 'pool'>,
-  lock: number,
-  work: () => Promise<T>,
+  lock: AdvisoryLock,
+  work: (isLost: AbortSignal) => Promise<T>,
 ): Promise<T | undefined> {
   const client = await pool.connect();
-  const failures: Error[] = [];
+  const number = toLockNumber(lock);
+  const lost = new AbortController();
   // Without a listener, a connection that breaks would crash the process.
-  const onError = (error: Error): void => void failures.push(error);
+  const onError = (error: Error): void => lost.abort(error);
   client.on('error', onError);
   try {
-    const { rows } = await client.query<{ is_held: boolean }>('SELECT pg_try_advisory_lock($1) AS is_held', [lock]);
+    const { rows } = await client.query<{ is_held: boolean }>('SELECT pg_try_advisory_lock($1) AS is_held', [number]);
     if (!rows[0]?.is_held) return undefined;
     try {
-      return await work();
+      return await work(lost.signal);
     } finally {
-      await client.query('SELECT pg_advisory_unlock($1)', [lock]).catch(onError);
+      await client.query('SELECT pg_advisory_unlock($1)', [number]).catch(onError);
     }
   } finally {
     client.off('error', onError);
-    client.release(failures.length > 0);
+    client.release(lost.signal.aborted);
   }
 }
 
@@ -44,6 +69,15 @@ export async function lockWorkspace(
   await transaction.execute(
     sql`SELECT ${lock}(hashtextextended(${`workspace/${workspaceId}`}, 0)), pg_current_xact_id()`,
   );
+}
+
+/** Makes changes of what a workspace is set to one at a time. Not `update`, which would wait for running ingestions. */
+export async function lockWorkspaceChanges(transaction: Database, workspaceId: string): Promise<void> {
+  await transaction
+    .select({ id: workspaces.id })
+    .from(workspaces)
+    .where(eq(workspaces.id, workspaceId))
+    .for('no key update');
 }
 
 const POLL_INTERVAL_MS = 100;

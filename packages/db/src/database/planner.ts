@@ -46,7 +46,7 @@ const HIDE_PARAMETERS_FROM_NODES = [
   'SET LOCAL citus.propagate_set_commands = none; SET LOCAL plan_cache_mode = DEFAULT',
 ];
 
-/** The coordinator reports every error of a node's COPY with this code. It passes on the message, but not the code. */
+/** The coordinator reports errors of a node's COPY, and of its connections to nodes, with this code. */
 const LOST_CODE = 'XX000';
 /**
  * Codes that decide whether the transcript or the database is at fault, by the messages of servers with English
@@ -57,11 +57,29 @@ const CODES_BY_MESSAGE: readonly (readonly [RegExp, string])[] = [
   [/^out of (?:shared )?memory/, '53200'],
   [/read-only transaction/, '25006'],
   [/^terminating connection|^the database system is /, '57P01'],
-  [/^(?:connection .*(?:lost|closed|failed)|server closed the connection|could not receive data)/, '08006'],
+  [
+    /^(?:(?:failure on )?connection .*(?:lost|closed|failed|marked as essential)|server closed the connection|could not receive data)/,
+    '08006',
+  ],
 ];
 
-/** The original code of a node's COPY error, if its message concerns the database; otherwise the coordinator's. */
+/**
+ * Messages about a statement that was planned or sent while its shard was moved or replaced. Citus reads the place of
+ * each table by itself, so the tables of one statement may be in different places for a moment. Faulty statements have
+ * the same codes (0A000, 42P01, XX000), and fail always.
+ */
+const SHARD_MOVED =
+  /\bnon-colocated\b|^found no worker with all shard placements|^could not find (?:valid entry for (?:shard|citus table)|any shard)|^relation "[^"]+_\d+" does not exist/i;
+/** For serialization_failure: the same transaction succeeds when it is tried again. */
+const TRY_AGAIN_CODE = '40001';
+const MOVED_CODES = new Set(['0A000', '42P01', LOST_CODE]);
+
+/**
+ * The original code of a node's error, if its message concerns the database; `40001` if a shard moved at that time;
+ * otherwise the coordinator's.
+ */
 export function restoreCode<Failure extends { code?: string; message?: string }>(error: Failure): Failure {
+  if (MOVED_CODES.has(error.code ?? '') && SHARD_MOVED.test(error.message ?? '')) error.code = TRY_AGAIN_CODE;
   if (error.code !== LOST_CODE) return error;
   const [, code] = CODES_BY_MESSAGE.find(([pattern]) => pattern.test(error.message ?? '')) ?? [];
   if (code !== undefined) error.code = code;
@@ -87,7 +105,14 @@ const isCopy = (query: unknown): query is CopyQuery =>
  */
 export function adaptToCitus(client: pg.ClientBase): void {
   citusClients.add(client);
-  const send = client.query.bind(client) as (...query: unknown[]) => unknown;
+  const query = client.query.bind(client) as (...query: unknown[]) => unknown;
+  const send = (...words: unknown[]): unknown => {
+    const answer = query(...words);
+    if (!(answer instanceof Promise)) return answer;
+    return answer.catch((error: unknown) => {
+      throw restoreCode(error as { code?: string; message?: string });
+    });
+  };
   const begin = async (...query: unknown[]): Promise<unknown> => {
     const result = await send(...query);
     for (const setting of HIDE_PARAMETERS_FROM_NODES) await send(setting);
@@ -153,9 +178,12 @@ export async function refreshShardStatistics(
     CROSS JOIN LATERAL master_run_on_worker(ARRAY[n.nodename], ARRAY[n.nodeport], ARRAY[n.command], false) AS r`);
 }
 
-/** Settings until the end of the transaction, on each node that takes part in it. */
-export async function setLocally(transaction: Transaction, settings: Readonly<Record<string, string>>): Promise<void> {
-  const all = { 'citus.propagate_set_commands': 'local', ...settings };
+/**
+ * Settings until the end of the transaction, on each node that takes part in it. Nodes do not know `WITHOUT_JIT`. Without
+ * some kinds of plans, estimates are so high that they would compile each statement.
+ */
+async function setLocally(transaction: Transaction, settings: Readonly<Record<string, string>>): Promise<void> {
+  const all = { 'citus.propagate_set_commands': 'local', jit: 'off', ...settings };
   const statements = Object.entries(all).map(([name, value]) => `SET LOCAL ${name} = ${value}`);
   await transaction.execute(sql.raw(statements.join('; ')));
 }
@@ -175,10 +203,9 @@ export async function preferScans<T>(transaction: Transaction, work: () => Promi
 
 /**
  * Settings for reports, until the end of the transaction. Sums use hashing. A report has few groups of many rows, and
- * Postgres would otherwise sort all rows. JIT is off, because compiling a query would take longer than running it.
- * Sessions are joined by hashing too. In a workspace without statistics, each row of a roll-up would be compared with
- * every session.
+ * Postgres would otherwise sort all rows. Sessions are joined by hashing too. In a workspace without statistics, each row
+ * of a roll-up would be compared with every session.
  */
 export async function preferHashing(transaction: Transaction): Promise<void> {
-  await setLocally(transaction, { work_mem: `'16MB'`, enable_sort: 'off', jit: 'off', enable_nestloop: 'off' });
+  await setLocally(transaction, { work_mem: `'16MB'`, enable_sort: 'off', enable_nestloop: 'off' });
 }

@@ -6,7 +6,7 @@ export interface Decimal {
   scale: number;
 }
 
-/** Of src/backend/utils/adt/numeric.c: digits are in base 10,000, and quotients have at least 16 decimal ones. */
+/** The rules of src/backend/utils/adt/numeric.c: digits are in base 10,000, and quotients have at least 16 decimal ones. */
 const DECIMALS_PER_DIGIT = 4;
 const MIN_SIGNIFICANT_DECIMALS = 16;
 

@@ -21,6 +21,8 @@ export interface DerivedOrigin {
   isSubagent: boolean;
   /** From the transcript's row. Output counts of recorded streams may be placeholders. */
   isStream: boolean;
+  /** From the transcript's row. */
+  sentRepository: string | null;
   /** Version of the rates that the parse used. */
   priceVersion: string;
 }
@@ -59,7 +61,7 @@ export interface DerivedRows {
 export interface ReplacedRows {
   /** Starts of 15-minute buckets, milliseconds since 1970. Sums of their UTC days are replaced as well. */
   buckets: number[];
-  /** Of rows of the ledger. */
+  /** Keys of rows of the ledger. */
   responseKeys: string[];
 }
 

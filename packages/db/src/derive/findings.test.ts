@@ -5,7 +5,7 @@ import { FindingDeriver } from './findings.ts';
 const ORIGIN = {
   ...{ workspaceId: 'w', sessionId: 's', rowSetId: 't', agent: 'claude-code', priceVersion: '1' },
   // Sub-agents have no end that could be missing.
-  ...{ isSubagent: true, isStream: false },
+  ...{ isSubagent: true, isStream: false, sentRepository: null },
 };
 
 const toCall = (line: number, changes: Partial<ToolCall>): ToolCall =>

@@ -1,13 +1,6 @@
-import {
-  type ApiResponse,
-  type ComparedCopy,
-  CREDIT_ORDER,
-  compareCopies,
-  FIGURE_ORDER,
-  toComparison,
-  UNKNOWN_MODEL,
-} from '@recount/core';
+import type { ApiResponse } from '@recount/core';
 import { type ColdCacheState, findColdCaches, NO_COLD_CACHES } from './cold-caches.ts';
+import { findDisagreement, type ResponseCopy, settleCopies } from './copies.ts';
 import type { DerivedOrigin, DerivedRows } from './derived-rows.ts';
 import { compareBytes } from './keys.ts';
 
@@ -78,12 +71,14 @@ export class ResponseDeriver {
     }
     const copies = [...toList(known), response];
     this.#copies.set(response.response_key, copies);
-    return { now: toCounted(copies), before: toCounted(toList(known)) };
+    const { isStream } = this.#origin;
+    return { now: toCounted(copies, isStream), before: toCounted(toList(known), isStream) };
   }
 
   /** Each response as it counts, with the figures of its final entry. */
   *#listCounted(): Generator<ApiResponse> {
-    for (const copies of this.#copies.values()) yield Array.isArray(copies) ? toCounted(copies) : copies;
+    for (const copies of this.#copies.values())
+      yield Array.isArray(copies) ? toCounted(copies, this.#origin.isStream) : copies;
   }
 
   toLedger(): LedgerRow[] {
@@ -96,9 +91,8 @@ export class ResponseDeriver {
 
   #toLedgerRow(copies: readonly ApiResponse[]): LedgerRow {
     const { workspaceId, rowSetId, agent, priceVersion, isStream } = this.#origin;
-    const { is_marked_copy: _mark, line_number: _line, ...response } = toCounted(copies);
-    const disagreement =
-      copies.length > 1 ? compareCopies(copies.map((copy) => toCompared(copy, isStream))) : undefined;
+    const { is_marked_copy: _mark, line_number: _line, ...response } = toCounted(copies, isStream);
+    const disagreement = findDisagreement(copies.map((copy, number) => toCopy(copy, number, isStream)));
     return {
       ...response,
       workspace_id: workspaceId,
@@ -120,72 +114,21 @@ const MAX_KEY_END = 28;
 
 const toList = (copies: Copies): ApiResponse[] => (Array.isArray(copies) ? copies : [copies]);
 
-interface NumberedCopy {
-  copy: ApiResponse;
-  entryNumber: number;
-}
-
 /** Facts of the transcript are the same for all of its entries. */
-const compareCredit = toComparison(CREDIT_ORDER, {
-  isProgress: ({ copy }: NumberedCopy) => copy.source === 'progress',
-  isStream: () => false,
-  timestamp: ({ copy }) => copy.timestamp,
-  isMarkedCopy: ({ copy }) => copy.is_marked_copy,
-  isSubagent: ({ copy }) => copy.is_subagent,
-  firstTimestamp: () => null,
-  sessionId: () => null,
-  sizeBytes: () => null,
-  file: () => null,
-  entryNumber: ({ entryNumber }) => entryNumber,
-});
-
-const compareFigures = toComparison(FIGURE_ORDER, {
-  isUnfinalised: ({ copy }: NumberedCopy) => copy.is_unfinalised,
-  outputTokens: ({ copy }) => copy.tokens_out,
-  inputTokens: ({ copy }) => copy.tokens_in + copy.cache_read + copy.cache_write,
-  webSearchRequests: ({ copy }) => copy.web_search_requests,
-  isModelUnknown: ({ copy }) => copy.model === UNKNOWN_MODEL,
-  costUsd: ({ copy }) => copy.cost_usd,
+const toCopy = (response: ApiResponse, entryNumber: number, isStream: boolean): ResponseCopy => ({
+  ...{ response, entryNumber, isStream },
+  ...{ firstTimestamp: null, sizeBytes: 0, sha256: '' },
 });
 
 /** The origin of the credited entry with the figures of the final one, and the first line of all. */
-function toCounted(copies: readonly ApiResponse[]): ApiResponse {
-  const [first, ...others] = copies.map((copy, entryNumber) => ({ copy, entryNumber }));
-  if (first === undefined) throw new RangeError('A response has at least one entry');
-  if (others.length === 0) return first.copy;
-  let [credited, final] = [first, first];
-  for (const other of others) {
-    if (compareCredit(other, credited) < 0) credited = other;
-    if ((compareFigures(other, final) || compareCredit(other, final)) < 0) final = other;
-  }
-  const { message_id, source, timestamp, is_subagent, agent_id, git_branch, agent_version } = credited.copy;
+function toCounted(copies: readonly ApiResponse[], isStream: boolean): ApiResponse {
+  const [first, another] = copies;
+  if (first !== undefined && another === undefined) return first;
+  const { credited, final } = settleCopies(copies.map((copy, number) => toCopy(copy, number, isStream)));
+  const { message_id, source, timestamp, is_subagent, agent_id, git_branch, agent_version, turn_line } = credited;
   const line_number = Math.min(...copies.map((copy) => copy.line_number));
   return {
-    ...final.copy,
-    ...{ message_id, source, timestamp, is_subagent, agent_id, git_branch, agent_version, line_number },
-  };
-}
-
-function toCompared(copy: ApiResponse, isStream: boolean): ComparedCopy {
-  return {
-    model: copy.model,
-    timestampMs: copy.timestamp === null ? null : Date.parse(copy.timestamp),
-    isUnfinalised: copy.is_unfinalised,
-    isStream,
-    costUsd: copy.cost_usd,
-    usage: {
-      inputTokens: copy.tokens_in,
-      outputTokens: copy.tokens_out,
-      cacheReadTokens: copy.cache_read,
-      cacheWriteTokens: copy.cache_write,
-      cacheWrite5mTokens: copy.cache_write_5m,
-      cacheWrite1hTokens: copy.cache_write_1h,
-      webSearchRequests: copy.web_search_requests,
-      webFetchRequests: copy.web_fetch_requests,
-      thinkingTokens: copy.thinking_tokens,
-      serviceTier: copy.service_tier,
-      speed: copy.speed,
-      inferenceGeo: copy.inference_geo,
-    },
+    ...final,
+    ...{ message_id, source, timestamp, is_subagent, agent_id, git_branch, agent_version, turn_line, line_number },
   };
 }

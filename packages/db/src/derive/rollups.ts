@@ -1,13 +1,24 @@
-import { type ApiResponse, type ToolCall, type TranscriptMessage, USAGE_SUMS, type UsageSums } from '@recount/core';
+import {
+  type ApiResponse,
+  type KindOfWork,
+  type SessionEvent,
+  type ToolCall,
+  type TranscriptMessage,
+  USAGE_SUMS,
+  type UsageSums,
+} from '@recount/core';
 import { toCostUnits } from './decimal.ts';
 import type { DerivedOrigin, DerivedRows } from './derived-rows.ts';
 import { getOrAdd, toBucketMs, toDayMs, toGroupName, toIso } from './keys.ts';
 
-type UsageKey = Pick<ApiResponse, 'model' | 'is_subagent' | 'agent_id' | 'git_branch' | 'agent_version'>;
+type ResponseKey = Pick<ApiResponse, 'model' | 'is_subagent' | 'agent_id' | 'git_branch' | 'agent_version'>;
+type UsageKey = ResponseKey & { kind_of_work: KindOfWork };
 
 interface UsageGroup {
   bucketMs: number | null;
-  key: UsageKey;
+  /** The kind of a turn is known at its end. */
+  turnLine: number | null;
+  key: ResponseKey;
   sums: UsageSums;
 }
 
@@ -40,6 +51,8 @@ interface FileGroup extends Span {
 /** All sums of a transcript, in plain objects. */
 export interface RollupState {
   usage: Map<string, UsageGroup>;
+  /** Kinds of the turns that have ended, by their first lines. */
+  kinds: Map<number, KindOfWork>;
   messages: Map<string, MessageGroup>;
   tools: Map<string, ToolGroup>;
   files: Map<string, FileGroup>;
@@ -58,14 +71,19 @@ export class RollupDeriver {
   readonly #session: { workspace_id: string; session_id: string };
   readonly #state: RollupState;
   #touched = new Set<number | null>();
+  #hasOpenTurn: boolean;
 
-  constructor(
-    origin: DerivedOrigin,
-    state: RollupState = { usage: new Map(), messages: new Map(), tools: new Map(), files: new Map() },
-  ) {
+  constructor(origin: DerivedOrigin, state?: RollupState) {
     this.#origin = origin;
     this.#session = { workspace_id: origin.workspaceId, session_id: origin.sessionId };
-    this.#state = state;
+    this.#state = state ?? {
+      usage: new Map(),
+      kinds: new Map(),
+      messages: new Map(),
+      tools: new Map(),
+      files: new Map(),
+    };
+    this.#hasOpenTurn = state !== undefined;
   }
 
   /** Further sums are added to it. */
@@ -87,14 +105,23 @@ export class RollupDeriver {
 
   /** Adds a response as the ledger has it, or takes it away again. */
   addResponse(response: ApiResponse, sign: 1 | -1 = 1): void {
-    const { model, is_subagent, agent_id, git_branch, agent_version } = response;
+    const { model, is_subagent, agent_id, git_branch, agent_version, turn_line: turnLine } = response;
     const bucketMs = toBucketMs(response.timestamp);
-    const name = toGroupName([bucketMs, model, is_subagent, agent_id, git_branch, agent_version]);
+    const name = toGroupName([bucketMs, turnLine, model, is_subagent, agent_id, git_branch, agent_version]);
     const key = { model, is_subagent, agent_id, git_branch, agent_version };
     this.#touched.add(bucketMs);
-    const { sums } = getOrAdd(this.#state.usage, name, () => ({ bucketMs, key, sums: toNoSums() }));
+    const { sums } = getOrAdd(this.#state.usage, name, () => ({ bucketMs, turnLine, key, sums: toNoSums() }));
     addSums(sums, toSums(response), sign);
     if (sums.responses === 0) this.#state.usage.delete(name);
+  }
+
+  /** Takes in a turn that has ended. The first one may have begun before the state, and touches all of its buckets. */
+  addTurn({ line_number, name }: SessionEvent): void {
+    this.#state.kinds.set(line_number, name as KindOfWork);
+    if (!this.#hasOpenTurn) return;
+    this.#hasOpenTurn = false;
+    for (const { bucketMs, turnLine } of this.#state.usage.values())
+      if (turnLine === line_number) this.#touched.add(bucketMs);
   }
 
   addMessage({ timestamp, model, is_sidechain, message_type }: TranscriptMessage): void {
@@ -181,17 +208,13 @@ export class RollupDeriver {
 
   /** The rows of the given 15-minute buckets, of the UTC days that they are in, and those without a time; default all. */
   toRows(buckets?: ReadonlySet<number | null>): RollupRows {
-    const { usage, messages, tools, files } = this.#state;
+    const { messages, tools, files } = this.#state;
     const days = buckets && new Set(Array.from(buckets, toDayMs));
     const isWanted = ({ bucketMs }: { bucketMs: number | null }): boolean =>
       bucketMs === null || (buckets?.has(bucketMs) ?? true);
     const isOnDay = (bucketMs: number | null): boolean => bucketMs === null || (days?.has(toDayMs(bucketMs)) ?? true);
     return {
-      usageRollup: [...usage.values()].filter(isWanted).map(({ bucketMs, key, sums }) => ({
-        ...this.#session,
-        bucket_start: toIso(bucketMs),
-        ...toUsageColumns(key, sums),
-      })),
+      usageRollup: this.#toUsageBuckets(isWanted),
       usageDayRollup: this.#toUsageDays(isOnDay),
       messageRollup: [...messages.values()].filter(isWanted).map(({ bucketMs, key, ...counts }) => ({
         ...this.#session,
@@ -213,10 +236,32 @@ export class RollupDeriver {
     };
   }
 
+  #toKey({ key, turnLine }: UsageGroup): UsageKey {
+    return { ...key, kind_of_work: this.#state.kinds.get(turnLine ?? -1) ?? 'unknown' };
+  }
+
+  #toUsageBuckets(isWanted: (group: UsageGroup) => boolean): DerivedRows['usageRollup'] {
+    const buckets = new Map<string, { bucketMs: number | null; key: UsageKey; sums: UsageSums }>();
+    for (const group of this.#state.usage.values()) {
+      if (!isWanted(group)) continue;
+      const { bucketMs, sums } = group;
+      const key = this.#toKey(group);
+      const name = toGroupName([bucketMs, ...Object.values(key)]);
+      addSums(getOrAdd(buckets, name, () => ({ bucketMs, key, sums: toNoSums() })).sums, sums);
+    }
+    return [...buckets.values()].map(({ bucketMs, key, sums }) => ({
+      ...this.#session,
+      bucket_start: toIso(bucketMs),
+      ...toUsageColumns(key, sums),
+    }));
+  }
+
   #toUsageDays(isWanted: (bucketMs: number | null) => boolean): DerivedRows['usageDayRollup'] {
     const days = new Map<string, Span & { key: UsageKey; sums: UsageSums }>();
-    for (const { bucketMs, key, sums } of this.#state.usage.values()) {
+    for (const group of this.#state.usage.values()) {
+      const { bucketMs, sums } = group;
       if (!isWanted(bucketMs)) continue;
+      const key = this.#toKey(group);
       const name = toGroupName([toDayMs(bucketMs), ...Object.values(key)]);
       const day = getOrAdd(days, name, () => ({ firstMs: bucketMs, lastMs: bucketMs, key, sums: toNoSums() }));
       extend(day, bucketMs);

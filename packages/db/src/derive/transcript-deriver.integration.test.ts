@@ -47,7 +47,13 @@ async function deriveTwice(lines: readonly MadeLine[], change: (batch: Transcrip
   const id = `transcript-${++count}`;
   const sessionId = `session-${count}`;
   const origin = { workspaceId: TEST_WORKSPACE, sessionId, rowSetId: id, agent: 'claude-code' };
-  const deriver = new TranscriptDeriver({ ...origin, isSubagent: false, isStream: false, priceVersion: 'test' });
+  const deriver = new TranscriptDeriver({
+    ...origin,
+    isSubagent: false,
+    isStream: false,
+    sentRepository: null,
+    priceVersion: 'test',
+  });
   const key = { workspaceId: TEST_WORKSPACE, transcriptId: id };
   const file = { path: `/projects/x/${sessionId}.jsonl`, bytes: Buffer.from(toMadeTranscript(sessionId, lines)) };
   let derived: DerivedRows | undefined;
@@ -99,6 +105,29 @@ async function writeRows(client: PoolClient, sessionId: string, derived: Derived
   await copier.sendAll();
 }
 
+/** A session with a finding of every kind. */
+function toSessionWithFindings(): MadeLine[] {
+  const plain = { cacheRead: 0, cacheWrite: 0, isLongCache: false, isFinal: true, isSidechain: false } as const;
+  const toLine = (minute: number, fields: Partial<MadeLine>): MadeLine => ({
+    ...plain,
+    ...{ kind: 'answer', index: minute, minute, tokens: 5, choice: 0, outcome: 'done', ...fields },
+  });
+  const toCalls = (first: number, fields: Partial<MadeLine>): MadeLine[] =>
+    Array.from({ length: 4 }, (_, index) => index + first).flatMap((minute) => [
+      toLine(minute, { ...fields, kind: 'call' }),
+      toLine(minute, { ...fields, kind: 'result' }),
+    ]);
+  return [
+    toLine(0, { kind: 'prompt' }),
+    toLine(4, { cacheWrite: 70_001 }),
+    toLine(100, { cacheWrite: 70_001, index: 8 }),
+    ...toCalls(110, { choice: 0 }),
+    ...toCalls(120, { choice: 5 }),
+    ...toCalls(130, { choice: 6, outcome: 'failed' }),
+    toLine(140, { kind: 'call', choice: 5 }),
+  ];
+}
+
 it('derives the same rows as SQL, in every table', async () => {
   const kinds = new Set<string>();
   await fc.assert(
@@ -112,7 +141,7 @@ it('derives the same rows as SQL, in every table', async () => {
       });
       for (const row of derived.findings ?? []) kinds.add(JSON.parse(String(row)).kind);
     }),
-    withFewStatements(),
+    { ...withFewStatements(), examples: [[toSessionWithFindings()]] },
   );
   expect([...kinds].sort()).toEqual([
     'cold-cache',

@@ -7,7 +7,7 @@ import { TranscriptDeriver } from './transcript-deriver.ts';
 
 const ORIGIN = {
   ...{ workspaceId: 'w', sessionId: 's', rowSetId: 'r', agent: 'claude-code', priceVersion: '1' },
-  ...{ isSubagent: false, isStream: false },
+  ...{ isSubagent: false, isStream: false, sentRepository: null },
 };
 
 const toAnswer = (index: number, content: object[] = []) => ({

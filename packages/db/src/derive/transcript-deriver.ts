@@ -17,7 +17,7 @@ const MAX_CALLS = 20_000;
 const MAX_MESSAGES = 500_000;
 
 /** Increase it whenever the state, or what a part keeps in it, changes. Older states are then rejected. */
-const STATE_VERSION = 1;
+const STATE_VERSION = 2;
 
 /** As for the parser's checkpoint: beyond it, deriving everything again is cheaper. */
 const MAX_STATE_BYTES = 4 * 1024 * 1024;
@@ -50,7 +50,7 @@ export class TranscriptDeriver {
   #rollups: RollupDeriver;
   #findings: FindingDeriver;
   #responses: ResponseDeriver;
-  /** Of messages that have one, milliseconds since 1970. */
+  /** Times of messages that have one, milliseconds since 1970. */
   #times: number[] = [];
   #needsSql = false;
   /** Set at the parse's checkpoint. */
@@ -96,6 +96,7 @@ export class TranscriptDeriver {
       if (message.timestamp !== null) this.#times.push(Date.parse(message.timestamp));
     }
     for (const call of batch.toolCalls) this.#rollups.addCall(call);
+    for (const event of batch.events) if (event.kind === 'turn') this.#rollups.addTurn(event);
     this.#findings.add(batch);
     if (this.#isTooLarge() || !this.#findings.isExact || !this.#responses.isExact) this.#leaveToSql();
   }
@@ -112,7 +113,7 @@ export class TranscriptDeriver {
     }
     const { workspaceId: workspace_id, sessionId: session_id, rowSetId: row_set_id } = this.#origin;
     const findings = [...coldCaches.found, ...this.#findings.toFindings(summary, sums)];
-    const { line_count: _lines, ...figures } = toTranscriptFigures(summary);
+    const { line_count: _lines, ...figures } = toTranscriptFigures(summary, this.#origin.sentRepository);
     const buckets =
       this.#before && new Set([...this.#before.openBuckets, ...this.#closedBuckets, ...this.#rollups.touched]);
     const openKeys = new Set(this.#before?.openKeys);

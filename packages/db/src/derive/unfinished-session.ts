@@ -6,7 +6,7 @@ import type { KeptCall } from './repeats.ts';
 /** Lines of the last prompts and responses of a transcript; 0 if there is none. */
 export interface LastLines {
   prompt: number;
-  /** Of the main conversation. */
+  /** Lines of the main conversation. */
   mainPrompt: number;
   mainResponse: number;
 }
@@ -16,7 +16,7 @@ interface End {
   calls: readonly KeptCall[];
   lastLines: LastLines;
   summary: TranscriptSummary;
-  /** Of all responses that count. */
+  /** Sums of all responses that count. */
   sums: UsageSums;
 }
 

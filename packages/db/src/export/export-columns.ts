@@ -35,7 +35,7 @@ const COLUMNS: Readonly<Record<ExportDataset, readonly ExportColumn[]>> = {
     ...columns('cost', 'cost_web_search_usd reported_cost_usd'),
     ...columns('text', 'price_basis price_version'),
     ...columns('count', 'copy_count'),
-    ...columns('text', 'machine person'),
+    ...columns('text', 'machine person repository team cost_centre'),
   ],
   messages: [
     ...columns('text', 'session_id transcript_id message_id'),
@@ -51,7 +51,7 @@ const COLUMNS: Readonly<Record<ExportDataset, readonly ExportColumn[]>> = {
     ...columns('flag', 'has_text has_thinking has_tool_use has_tool_result'),
     ...columns('text', 'provider_message_id request_id uuid parent_uuid'),
     ...columns('json', 'metadata'),
-    ...columns('text', 'machine person'),
+    ...columns('text', 'machine person repository team cost_centre'),
   ],
   sessions: [
     ...columns('text', 'session_id agent'),
@@ -74,6 +74,9 @@ const COLUMNS: Readonly<Record<ExportDataset, readonly ExportColumn[]>> = {
     ...columns('count', 'own_unpriced_responses shared_unpriced_responses'),
     ...columns('text', 'machine person'),
     ...columns('count', 'output_only_count'),
-    ...columns('text', 'repository commit_hash'),
+    ...columns('text', 'repository commit_hash repository_url given_title'),
+    ...columns('flag', 'is_starred'),
+    ...columns('json', 'tags'),
+    ...columns('text', 'note team cost_centre'),
   ],
 };

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
+import { type TitleSources, toSessionTitle } from '@recount/core';
 import {
   type DatabasePool,
   type ExportDataset,
@@ -40,6 +41,8 @@ export interface ExportRequest {
   dataset: ExportDataset;
   format: ExportFormat;
   filter: ReportFilter;
+  /** Takes out of rows what their reader may not see. By default they stay whole. */
+  reveal?: (rows: ExportRow[]) => Promise<ExportRow[]>;
 }
 
 /**
@@ -50,7 +53,7 @@ export interface ExportRequest {
  */
 export async function writeExport(
   { database }: ExportDependencies,
-  { dataset, format, filter }: ExportRequest,
+  { dataset, format, filter, reveal = async (rows) => rows }: ExportRequest,
   output: Writable,
   { signal }: { signal: AbortSignal },
 ): Promise<number> {
@@ -67,7 +70,8 @@ export async function writeExport(
     async (rows) => {
       if (rowCount === 0) await write(encoder.start());
       rowCount += rows.length;
-      await write(encoder.encode(rows.map((row) => toValues(row, columns))));
+      const shown = await reveal(rows.map(toTitledRow));
+      await write(encoder.encode(shown.map((row) => toValues(row, columns))));
     },
     { signal },
   );
@@ -76,6 +80,9 @@ export async function writeExport(
   output.end();
   return rowCount;
 }
+
+const toTitledRow = (row: ExportRow): ExportRow =>
+  'title' in row ? { ...row, title: toSessionTitle(JSON.parse(String(row.title)) as TitleSources) } : row;
 
 function toValues(row: ExportRow, columns: readonly ExportColumn[]): ExportValue[] {
   return columns.map(({ name, type }) => {

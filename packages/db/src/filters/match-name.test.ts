@@ -24,7 +24,7 @@ describe('matchName', () => {
     ['…ben/code/ledger', '/home/ben/code/ledger'],
     ['harbor-d…', '/home/maya/code/harbor-docs'],
   ])('finds the project %s', (wanted, name) => {
-    expect(matchName(wanted, PROJECTS)).toEqual({ kind: 'one', name });
+    expect(matchName(wanted, PROJECTS)).toEqual({ names: [name], nearest: [] });
   });
 
   it.each([
@@ -34,22 +34,24 @@ describe('matchName', () => {
     ['claude-sonnet-4-5-20250…', 'claude-sonnet-4-5-20250929'],
     ['claude…0805', 'claude-opus-4-1-20250805'],
   ])('finds the model %s', (wanted, name) => {
-    expect(matchName(wanted, MODELS)).toEqual({ kind: 'one', name });
+    expect(matchName(wanted, MODELS)).toEqual({ names: [name], nearest: [] });
   });
 
-  it('chooses none of several matches', () => {
-    expect(matchName('ledger', PROJECTS)).toEqual({ kind: 'several', names: ['/home/ben/code/ledger', '/srv/ledger'] });
-    expect(matchName('sonnet', MODELS)).toMatchObject({ kind: 'several', names: [MODELS[1], MODELS[2]] });
+  it('means all names that match equally well', () => {
+    expect(matchName('ledger', PROJECTS).names).toEqual(['/home/ben/code/ledger', '/srv/ledger']);
+    expect(matchName('sonnet', MODELS).names).toEqual([MODELS[1], MODELS[2]]);
+    const many = Array.from({ length: 200 }, (_, index) => `/code/ledger-${index}`);
+    expect(matchName('ledger', many).names).toEqual(many);
   });
 
   it('suggests what resembles a misspelling, and nothing else', () => {
-    expect(matchName('biling-servce', PROJECTS)).toMatchObject({ kind: 'none', nearest: [PROJECTS[0], PROJECTS[1]] });
+    expect(matchName('biling-servce', PROJECTS)).toEqual({ names: [], nearest: [PROJECTS[0], PROJECTS[1]] });
     expect(matchName('claude-opsu', MODELS)).toMatchObject({
-      kind: 'none',
+      names: [],
       nearest: expect.arrayContaining([MODELS[0]]),
     });
-    expect(matchName('zzzz', PROJECTS)).toEqual({ kind: 'none', nearest: [] });
-    expect(matchName('anything', [])).toEqual({ kind: 'none', nearest: [] });
+    expect(matchName('zzzz', PROJECTS)).toEqual({ names: [], nearest: [] });
+    expect(matchName('anything', [])).toEqual({ names: [], nearest: [] });
   });
 
   it('returns existing names, whatever is typed', () => {
@@ -59,9 +61,8 @@ describe('matchName', () => {
         fc.array(fc.string({ minLength: 1 })),
         (wanted, names) => {
           const match = matchName(wanted, [...names, ...PROJECTS]);
-          const found = match.kind === 'one' ? [match.name] : match.kind === 'several' ? match.names : match.nearest;
-          for (const name of found) expect([...names, ...PROJECTS]).toContain(name);
-          if (names.includes(wanted)) expect(match).toEqual({ kind: 'one', name: wanted });
+          for (const name of [...match.names, ...match.nearest]) expect([...names, ...PROJECTS]).toContain(name);
+          if (names.includes(wanted)) expect(match.names).toEqual([wanted]);
         },
       ),
     );
@@ -70,4 +71,9 @@ describe('matchName', () => {
 
 it('ranks the nearest first', () => {
   expect(findNearest('harbour-docs', PROJECTS)[0]).toBe('/home/maya/code/harbor-docs');
+});
+
+it('compares long texts by their ends, in a time that grows with their length only', () => {
+  const names = Array.from({ length: 300 }, (_, index) => `/${'ab'.repeat(2000)}/team-${index}/harbor-docs`);
+  expect(findNearest(`${'ba…'.repeat(1300)}/team-7/harbour-docs`, names)).toContain(names[7]);
 });

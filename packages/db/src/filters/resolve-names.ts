@@ -1,24 +1,57 @@
-import { AGENTS } from '@recount/core';
+import { AGENTS, KINDS_OF_WORK } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { type PgTable, type SQL, sql } from '../drizzle.cjs';
+import type { PeopleAttribution } from '../people/read-attribution.ts';
 import { usageDayRollup } from '../schema/rollups.ts';
 import { lastActivity, modelListKey, sessions } from '../schema/transcripts.ts';
+import { listRepositoryRenames } from '../workspaces/repository-renames.ts';
+import type { AttributedName } from './attributed-to.ts';
 import { matchName } from './match-name.ts';
+import { listAttributed, type PeopleNames, readPeopleNames } from './resolve-people.ts';
+import { selectDifferent } from './select-different.ts';
+
+/** One name, or several; any of them may match. */
+export type Names = string | readonly string[];
 
 /** Names as people type them, or as tables print them. */
 export interface WantedNames {
-  agent?: string | undefined;
-  project?: string | undefined;
-  gitBranch?: string | undefined;
-  model?: string | undefined;
-  machine?: string | undefined;
-  person?: string | undefined;
+  agent?: Names | undefined;
+  project?: Names | undefined;
+  repository?: Names | undefined;
+  gitBranch?: Names | undefined;
+  model?: Names | undefined;
+  machine?: Names | undefined;
+  person?: Names | undefined;
+  team?: Names | undefined;
+  costCentre?: Names | undefined;
+  kindOfWork?: Names | undefined;
   sessionId?: string | undefined;
 }
 
 export type NameField = keyof WantedNames;
+type NamedField = Exclude<NameField, 'sessionId'>;
+type RowField = (typeof ROW_FIELDS)[number];
 
-/** A name matches nothing in the workspace, or several things. The message is written for the person who typed it. */
+/** Full names of the workspace, each once. An empty list matches nothing; an absent one leaves nothing out. */
+export type ResolvedNames = Partial<Record<NamedField, string[]>> & {
+  sessionId?: string;
+  /** The names of sessions that `person`, `team` and `costCentre` mean together; absent if `person` says it all. */
+  attributed?: AttributedName[];
+};
+
+/** A wanted name that matches nothing in the workspace. The message is written for the person who typed it. */
+export interface UnmatchedName {
+  field: NamedField;
+  value: string;
+  message: string;
+  /** The possible meanings, best first; empty if nothing is similar. */
+  candidates: readonly string[];
+}
+
+/**
+ * A name matches nothing where that cannot be answered, or an id is the beginning of several, or the workspace has more
+ * names than are compared. The message is written for the person who typed it.
+ */
 export class UnresolvedNameError extends Error {
   override name = 'UnresolvedNameError';
   readonly field: NameField;
@@ -38,67 +71,160 @@ export class UnresolvedNameError extends Error {
 const WORDS: Record<NameField, { one: string; several: string }> = {
   agent: { one: 'agent', several: 'agents' },
   project: { one: 'project', several: 'projects' },
+  repository: { one: 'repository', several: 'repositories' },
   gitBranch: { one: 'branch', several: 'branches' },
   model: { one: 'model', several: 'models' },
   machine: { one: 'machine', several: 'machines' },
   person: { one: 'person', several: 'people' },
+  team: { one: 'team', several: 'teams' },
+  costCentre: { one: 'cost centre', several: 'cost centres' },
+  kindOfWork: { one: 'kind of work', several: 'kinds of work' },
   sessionId: { one: 'session', several: 'sessions' },
 };
 
-/** Number of names compared, of sessions and of responses; if a workspace has more, the others must be given in full. */
+/** Names that sessions or responses have in their rows. */
+const ROW_FIELDS = ['agent', 'repository', 'project', 'gitBranch', 'model', 'machine'] as const satisfies NamedField[];
+
+const PEOPLE_FIELDS = ['person', 'team', 'costCentre'] as const satisfies NamedField[];
+
+/** Number of names compared, of sessions and of responses; if a workspace has more, they must be given in full. */
 const MAX_NAMES = 10_000;
 /** Names of the latest sessions are compared in any case, and come first. */
 const LATEST_SESSIONS = 1000;
 const MAX_OFFERED = 5;
+/** Unmatched values of a field that similar names are looked for; each takes time. */
+const MAX_SUGGESTED_VALUES = 3;
 /** Ids that share less with what was typed are not suggested. */
 const MIN_SHARED_LENGTH = 3;
 
 /**
- * Replaces each name by the workspace's full one. A project by any part of its path that is unique, a session by the
- * beginning of its id, a model and an agent by a part of its name. Throws UnresolvedNameError.
+ * Replaces each name by all of the workspace's full ones that it means: projects by any part of their path, models and
+ * agents by a part of their name, a person by any name that they have, a session by the beginning of its id.
+ * `unmatched` are those that mean none. `people` are the workspace's. Throws UnresolvedNameError.
  */
-export async function resolveNames<Wanted extends WantedNames>(
+export async function resolveNames(
   database: Database,
   workspaceId: string,
-  wanted: Wanted,
-): Promise<Wanted> {
-  const resolved: WantedNames = {};
-  for (const field of Object.keys(WORDS) as NameField[]) {
-    const name = wanted[field];
-    if (name === undefined) continue;
-    resolved[field] =
-      field === 'sessionId'
-        ? await resolveSession(database, workspaceId, name)
-        : await resolveName(database, workspaceId, field, name);
+  wanted: WantedNames,
+  people?: PeopleAttribution | undefined,
+): Promise<{ names: ResolvedNames; unmatched: UnmatchedName[] }> {
+  const names: ResolvedNames = {};
+  const unmatched: UnmatchedName[] = [];
+  for (const field of ROW_FIELDS) {
+    const values = wanted[field];
+    if (values === undefined) continue;
+    const resolved = await resolveField(database, workspaceId, field, [values].flat());
+    names[field] = resolved.names;
+    unmatched.push(...resolved.unmatched);
   }
-  return { ...wanted, ...resolved };
+  if (PEOPLE_FIELDS.some((field) => wanted[field] !== undefined)) {
+    const known = await readPeopleNames(database, workspaceId, people);
+    for (const field of PEOPLE_FIELDS) {
+      const values = wanted[field];
+      if (values === undefined) continue;
+      const resolved = resolvePeopleField(field, [values].flat(), known);
+      names[field] = resolved.names;
+      unmatched.push(...resolved.unmatched);
+    }
+    const isOfPeople = people !== undefined || names.team !== undefined || names.costCentre !== undefined;
+    if (isOfPeople) names.attributed = listAttributed(names, known, people);
+  }
+  if (wanted.kindOfWork !== undefined) {
+    const resolved = matchAll('kindOfWork', [wanted.kindOfWork].flat(), KINDS_OF_WORK);
+    names.kindOfWork = resolved.names;
+    unmatched.push(...resolved.unmatched);
+  }
+  if (wanted.sessionId !== undefined) names.sessionId = await resolveSession(database, workspaceId, wanted.sessionId);
+  return { names, unmatched };
 }
 
-async function resolveName(
+/** For answers that cannot say that a name matches nothing, such as files. Throws UnresolvedNameError for the first. */
+export function requireMatches([first]: readonly UnmatchedName[]): void {
+  if (first !== undefined) throw new UnresolvedNameError(first.field, first.message, first.candidates);
+}
+
+function resolvePeopleField(
+  field: (typeof PEOPLE_FIELDS)[number],
+  values: readonly string[],
+  { shown, teams, costCentres }: PeopleNames,
+): { names: string[]; unmatched: UnmatchedName[] } {
+  const known = { person: [...shown.keys()], team: teams, costCentre: costCentres }[field];
+  const { names, unmatched } = matchAll(field, values, known);
+  return {
+    names: [...new Set(names.map((name) => (field === 'person' ? (shown.get(name) ?? name) : name)))],
+    unmatched,
+  };
+}
+
+function matchAll(
+  field: NamedField,
+  values: readonly string[],
+  known: readonly string[],
+): { names: string[]; unmatched: UnmatchedName[] } {
+  const found = new Set<string>();
+  const unmatched: UnmatchedName[] = [];
+  for (const value of new Set(values)) {
+    const match = matchName(value, known, { suggests: unmatched.length < MAX_SUGGESTED_VALUES });
+    for (const name of match.names) found.add(name);
+    if (match.names.length === 0) unmatched.push(toUnmatched(field, value, match.nearest, known));
+  }
+  return { names: [...found], unmatched };
+}
+
+async function resolveField(
   database: Database,
   workspaceId: string,
-  field: Exclude<NameField, 'sessionId'>,
-  name: string,
-): Promise<string> {
+  field: RowField,
+  values: readonly string[],
+): Promise<{ names: string[]; unmatched: UnmatchedName[] }> {
+  // A repository is found by its earlier names too, and by its new one before any session has it.
+  const renames = field === 'repository' ? await listRepositoryRenames(database, workspaceId) : [];
   // An agent without any data yet is still a valid name.
-  const more = field === 'agent' ? AGENTS.map(({ id }) => id) : [];
-  if (more.includes(name)) return name;
-  const [row] = (await database.execute<{ is_known: boolean }>(selectIsKnown(workspaceId, field, name))).rows;
-  if (row?.is_known) return name;
-  const { rows } = await database.execute<{ name: string }>(selectNames(workspaceId, field));
-  const names = [...new Set([...rows.map((each) => each.name), ...more])];
-  const match = matchName(name, names);
-  if (match.kind === 'one') return match.name;
-  const { one, several } = WORDS[field];
-  if (match.kind === 'several') {
-    const message = `${name} matches several ${several}: ${match.names.join(', ')}. Use more of the name.`;
-    throw new UnresolvedNameError(field, message, match.names, true);
+  const more =
+    field === 'agent' ? AGENTS.map(({ id }) => id) : renames.flatMap(({ name, shown_name }) => [name, shown_name]);
+  const { rows: known } = await database.execute<{ name: string }>(selectKnown(workspaceId, field, values));
+  const found = new Set([...known.map(({ name }) => name), ...values.filter((value) => more.includes(value))]);
+  const partial = values.filter((value) => !found.has(value));
+  const unmatched: UnmatchedName[] = [];
+  if (partial.length > 0) {
+    const names = await readNames(database, workspaceId, field, more);
+    for (const value of new Set(partial)) {
+      const match = matchName(value, names, { suggests: unmatched.length < MAX_SUGGESTED_VALUES });
+      for (const name of match.names) found.add(name);
+      if (match.names.length === 0) unmatched.push(toUnmatched(field, value, match.nearest, names));
+    }
   }
-  throw new UnresolvedNameError(
-    field,
-    `There is no ${one} ${name}${toHint(match.nearest, names, several)}`,
-    match.nearest,
-  );
+  for (const { name, shown_name: shownName, applied_at: appliedAt } of renames) {
+    // Until all stored sessions have the new name, each of the two means both.
+    if (appliedAt === null && found.has(shownName)) found.add(name);
+    if (!found.has(name)) continue;
+    found.add(shownName);
+    if (appliedAt !== null && name !== shownName) found.delete(name);
+  }
+  return { names: [...found], unmatched };
+}
+
+function toUnmatched(field: NamedField, value: string, nearest: string[], names: readonly string[]): UnmatchedName {
+  const { one, several } = WORDS[field];
+  return {
+    ...{ field, value, candidates: nearest },
+    message: `No ${one} matches "${value}"${toHint(nearest, names, several)}`,
+  };
+}
+
+/** All names of the workspace, and `more`. Throws UnresolvedNameError if there are more than are compared. */
+async function readNames(
+  database: Database,
+  workspaceId: string,
+  field: RowField,
+  more: readonly string[],
+): Promise<string[]> {
+  const { rows } = await database.execute<{ name: string; is_cut: boolean }>(selectNames(workspaceId, field));
+  if (rows[0]?.is_cut) {
+    const message = `The workspace has more than ${MAX_NAMES} ${WORDS[field].several}: give the name in full.`;
+    throw new UnresolvedNameError(field, message, []);
+  }
+  return [...new Set([...rows.map(({ name }) => name), ...more])];
 }
 
 function toHint(nearest: readonly string[], names: readonly string[], several: string): string {
@@ -108,19 +234,17 @@ function toHint(nearest: readonly string[], names: readonly string[], several: s
   return `; there are ${names.slice(0, MAX_OFFERED).join(', ')}${more}.`;
 }
 
-type NamedField = Exclude<NameField, 'sessionId'>;
-
-const IN_SESSIONS: Record<Exclude<NamedField, 'model'>, SQL> = {
+const IN_SESSIONS: Record<Exclude<RowField, 'model'>, SQL> = {
   agent: sql.raw('agent'),
   project: sql.raw('project'),
+  repository: sql.raw('repository'),
   gitBranch: sql.raw('git_branch'),
   machine: sql.raw('machine'),
-  person: sql.raw('person'),
 };
-const IN_RESPONSES: Partial<Record<NamedField, SQL>> = { model: sql.raw('model'), gitBranch: sql.raw('git_branch') };
+const IN_RESPONSES: Partial<Record<RowField, SQL>> = { model: sql.raw('model'), gitBranch: sql.raw('git_branch') };
 
-/** True if a session or a response has exactly this name, which an index shows. This is the usual case. */
-function selectIsKnown(workspaceId: string, field: NamedField, name: string): SQL {
+/** The names that a session or a response has exactly, which an index shows. This is the usual case. */
+function selectKnown(workspaceId: string, field: RowField, names: readonly string[]): SQL {
   const ofSessions = field === 'model' ? undefined : IN_SESSIONS[field];
   const sources: [table: PgTable, column: SQL | undefined][] = [
     [sessions, ofSessions],
@@ -129,13 +253,13 @@ function selectIsKnown(workspaceId: string, field: NamedField, name: string): SQ
   const lookups = sources.flatMap(([table, column]) =>
     column === undefined
       ? []
-      : [sql`EXISTS (SELECT FROM ${table} WHERE workspace_id = ${workspaceId} AND ${column} = ${name})`],
+      : [sql`EXISTS (SELECT FROM ${table} AS t WHERE t.workspace_id = ${workspaceId} AND t.${column} = k.name)`],
   );
-  return sql`SELECT ${sql.join(lookups, sql` OR `)} AS is_known`;
+  return sql`SELECT k.name FROM unnest(${sql.param([...names])}::text[]) AS k (name) WHERE ${sql.join(lookups, sql` OR `)}`;
 }
 
-/** The names of the workspace, the latest sessions' first, without reading all sessions. */
-function selectNames(workspaceId: string, field: NamedField): SQL {
+/** The names of the workspace, the latest sessions' first, without reading all sessions; `is_cut` if there are more. */
+function selectNames(workspaceId: string, field: RowField): SQL {
   const inResponses = IN_RESPONSES[field];
   const ofSessions =
     field === 'model'
@@ -148,37 +272,20 @@ function selectNames(workspaceId: string, field: NamedField): SQL {
       ? []
       : [selectDifferent('of_responses', usageDayRollup, workspaceId, { key: inResponses, value: inResponses })]),
   ];
+  const names = ['of_sessions', ...(inResponses === undefined ? [] : ['of_responses'])];
+  const limited = names.map((name) => sql.raw(`limited_${name} AS (SELECT value FROM ${name} LIMIT ${MAX_NAMES + 1})`));
+  const isCut = names.map((name) => sql.raw(`(SELECT count(*) > ${MAX_NAMES} FROM limited_${name})`));
   return sql`
-    WITH RECURSIVE ${sql.join(queries, sql`, `)}
-    SELECT name FROM (
+    WITH RECURSIVE ${sql.join([...queries, ...limited], sql`, `)}
+    SELECT name, ${sql.join(isCut, sql` OR `)} AS is_cut FROM (
       SELECT ${toName(ofSessions.value)} AS name, last_timestamp FROM (
         SELECT ${ofSessions.value}, last_timestamp FROM ${sessions} WHERE workspace_id = ${workspaceId}
         ORDER BY ${lastActivity(sql`last_timestamp`)} DESC, session_id DESC LIMIT ${LATEST_SESSIONS}
       ) AS latest
-      UNION ALL SELECT ${toName(sql`value`)}, NULL FROM (SELECT value FROM of_sessions LIMIT ${MAX_NAMES}) AS s
-      ${inResponses === undefined ? sql`` : sql`UNION ALL SELECT value, NULL FROM (SELECT value FROM of_responses LIMIT ${MAX_NAMES}) AS r`}
+      UNION ALL SELECT ${toName(sql`value`)}, NULL FROM limited_of_sessions
+      ${inResponses === undefined ? sql`` : sql`UNION ALL SELECT value, NULL FROM limited_of_responses`}
     ) AS found
     WHERE name IS NOT NULL GROUP BY name ORDER BY max(last_timestamp) DESC NULLS LAST, name`;
-}
-
-/** A query of a WITH: the values of an indexed key in its order, each once, by looking up the next one again and again. */
-function selectDifferent(
-  name: string,
-  table: PgTable,
-  workspaceId: string,
-  { key, value }: { key: SQL; value: SQL },
-): SQL {
-  const query = sql.raw(name);
-  const selectFirst = (condition: SQL): SQL => sql`
-    SELECT ${key} AS key, ${value} AS value FROM ${table}
-    WHERE workspace_id = ${workspaceId} AND ${condition} ORDER BY ${key} LIMIT 1`;
-  return sql`${query} AS (
-    (${selectFirst(sql`${key} IS NOT NULL`)})
-    UNION ALL
-    SELECT next.key, next.value FROM ${query} AS before CROSS JOIN LATERAL (
-      ${selectFirst(sql`${key} IS NOT NULL AND ${key} > before.key`)}
-    ) AS next
-  )`;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { usageEntries, usageLedger } from '../schema/usage.ts';
-import { type FindingScope, isInScope, toTime } from './finding-scope.ts';
+import { type FindingScope, isInScope } from './finding-scope.ts';
 
 /** The time that vendors keep a cache. A response says if it wrote for an hour. */
 const CACHE_LIFETIME = sql.raw("interval '5 minutes'");
@@ -10,10 +10,9 @@ const LONG_CACHE_LIFETIME = sql.raw("interval '1 hour'");
 /**
  * Queries for a WITH. The last one, `cold_cache`, has the responses that follow a response of the same model after a
  * pause longer than the cache's lifetime. Tokens that were in the cache before, but were not read, were written again,
- * at most as many as the response wrote. For a session that grew, only responses from the first touched one on.
+ * at most as many as the response wrote.
  */
 export const coldCacheQueries = (scope: FindingScope): SQL => sql`
-  ${firstTimeQuery(scope)}
   response AS (
     SELECT u.session_id, u.row_set_id, u.is_subagent, u.git_branch, u.message_id, u.agent, u.response_key, u.model, u."timestamp",
       u."timestamp" - lag(u."timestamp") OVER conversation AS pause,
@@ -24,7 +23,7 @@ export const coldCacheQueries = (scope: FindingScope): SQL => sql`
       coalesce(u.cost_cache_read_usd / nullif(u.cache_read, 0),
         lag(u.cost_cache_read_usd / nullif(u.cache_read, 0)) OVER conversation) AS read_rate
     FROM ${usageLedger} AS u
-    WHERE ${isInScope('u', scope)} AND ${hasCompared(scope)}
+    WHERE ${isInScope('u', scope)} AND u."timestamp" IS NOT NULL
     WINDOW conversation AS (
       PARTITION BY u.session_id, u.is_subagent, coalesce(u.agent_id, '') ORDER BY u."timestamp", u.response_key)
   ), cold_cache AS (
@@ -35,33 +34,5 @@ export const coldCacheQueries = (scope: FindingScope): SQL => sql`
       ) AS line_number, tokens, (extract(epoch FROM pause) * 1000)::bigint AS pause_ms,
       round(tokens * (write_rate - read_rate), 10) AS cost_usd
     FROM response
-    WHERE ${isSince(scope)} AND tokens > 0 AND model = model_before AND pause > CASE WHEN is_long THEN ${LONG_CACHE_LIFETIME} ELSE ${CACHE_LIFETIME} END
+    WHERE tokens > 0 AND model = model_before AND pause > CASE WHEN is_long THEN ${LONG_CACHE_LIFETIME} ELSE ${CACHE_LIFETIME} END
   )`;
-
-/**
- * `first_time` is the time where the reading of responses begins, the earliest of the last responses before the touched
- * ones, over all conversations that have touched ones.
- */
-function firstTimeQuery(scope: FindingScope): SQL {
-  const firstMs = scope.touched?.firstResponseMs;
-  if (typeof firstMs !== 'number') return sql``;
-  return sql`first_time AS MATERIALIZED (
-    SELECT min(before) AS first_time FROM (
-      SELECT max(u."timestamp") FILTER (WHERE u."timestamp" < ${toTime(firstMs)}) AS before
-      FROM ${usageLedger} AS u
-      WHERE ${isInScope('u', scope)} AND u."timestamp" IS NOT NULL
-      GROUP BY u.is_subagent, coalesce(u.agent_id, '') HAVING max(u."timestamp") >= ${toTime(firstMs)}
-    ) AS conversation
-  ),`;
-}
-
-/** Condition on responses `u` that are selected, or are the predecessors of selected ones. */
-function hasCompared({ touched }: FindingScope): SQL {
-  if (touched === undefined) return sql`u."timestamp" IS NOT NULL`;
-  if (touched.firstResponseMs === null) return sql`false`;
-  return sql`u."timestamp" >= coalesce((SELECT first_time FROM first_time), ${toTime(touched.firstResponseMs)})`;
-}
-
-/** Condition on rows of `response` that leaves out those that are only predecessors. */
-const isSince = ({ touched }: FindingScope): SQL =>
-  typeof touched?.firstResponseMs === 'number' ? sql`"timestamp" >= ${toTime(touched.firstResponseMs)}` : sql`true`;

@@ -2,7 +2,7 @@ import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { contentBlocks } from '../schema/messages.ts';
 import { toolCalls } from '../schema/usage.ts';
-import { type FindingScope, isInScope, isInTouchedRun, isOfTouchedFile } from './finding-scope.ts';
+import { type FindingScope, isInScope } from './finding-scope.ts';
 
 /** Number of equal calls, errors or reads that makes a finding. */
 const MIN_REPEATS = sql.raw('3');
@@ -43,39 +43,17 @@ export const repeatQueries = (scope: FindingScope): SQL => sql`
   ${findingQuery('repeated_read', 'same_read', 'file_path, epoch, input')}`;
 
 /** Condition on a call `c`. A denied call did not run. */
-export const IS_CALL_FAILED = sql.raw('(c.is_error IS TRUE AND NOT c.is_denied)');
+const IS_CALL_FAILED = sql.raw('(c.is_error IS TRUE AND NOT c.is_denied)');
 
 /** Conditions on a call `c`, in a window `conversation` that may equal the previous call, or fail in the same way. */
-export const IS_CALL_REPEATED = sql.raw(`(c.tool_name = lag(c.tool_name) OVER conversation
+const IS_CALL_REPEATED = sql.raw(`(c.tool_name = lag(c.tool_name) OVER conversation
         AND c.input_bytes = lag(c.input_bytes) OVER conversation
         AND c.file_path IS NOT DISTINCT FROM lag(c.file_path) OVER conversation
         AND c.program IS NOT DISTINCT FROM lag(c.program) OVER conversation)`);
-export const IS_ERROR_REPEATED = sql.raw(`(c.is_error IS TRUE AND NOT c.is_denied
+const IS_ERROR_REPEATED = sql.raw(`(c.is_error IS TRUE AND NOT c.is_denied
         AND lag(c.is_error IS TRUE AND NOT c.is_denied) OVER conversation
         AND c.tool_name = lag(c.tool_name) OVER conversation
         AND c.output_bytes IS NOT DISTINCT FROM lag(c.output_bytes) OVER conversation)`);
-
-/**
- * Condition on a call `c` of a session that grew. Neither it nor the previous one is included only for reads of its
- * file.
- */
-function followsInRun({ touched }: FindingScope): SQL {
-  if (!touched?.calls) return sql`true`;
-  const isInRun = isInTouchedRun('c', touched.calls);
-  return sql`${isInRun} AND lag(${isInRun}) OVER conversation`;
-}
-
-/**
- * Condition on calls `c` that are in the scope and, if that has touched calls, are in a run with them or of the same
- * files.
- */
-function isTouchedCall(scope: FindingScope): SQL {
-  const { touched, workspaceId } = scope;
-  if (touched === undefined) return isInScope('c', scope);
-  if (touched.calls === null) return sql`false`;
-  return sql`c.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND c.row_set_id = ${touched.rowSetId}
-      AND (${isInTouchedRun('c', touched.calls)} OR ${isOfTouchedFile('c', 'file_path', touched.calls)})`;
-}
 
 /**
  * Calls that count, numbered within their transcript in the order of their start (they are stored in the order of their
@@ -87,10 +65,10 @@ const callQuery = (scope: FindingScope): SQL => sql`
       c.response_key, c.model, c.tool_name, c.tool_kind, c.file_path, c.program, c.input_bytes, c.output_bytes,
       ${IS_CALL_FAILED} AS is_failed,
       row_number() OVER conversation AS place,
-      ${followsInRun(scope)} AND ${IS_CALL_REPEATED} AS repeats,
-      ${followsInRun(scope)} AND ${IS_ERROR_REPEATED} AS fails_again
+      ${IS_CALL_REPEATED} AS repeats,
+      ${IS_ERROR_REPEATED} AS fails_again
     FROM ${toolCalls} AS c
-    WHERE ${isTouchedCall(scope)} AND c.is_own
+    WHERE ${isInScope('c', scope)} AND c.is_own
     WINDOW conversation AS (PARTITION BY c.row_set_id, c.is_subagent ORDER BY c.line_number, c.call_number)
   ), call AS MATERIALIZED (
     SELECT *, ${isPartOfRun('repeats')} AS may_repeat, ${isPartOfRun('fails_again')} AS may_fail_again
@@ -159,7 +137,7 @@ const readQuery = (scope: FindingScope): SQL => sql`
   known_read AS (
     SELECT *, count(*) FILTER (WHERE tool_kind = 'edit' AND NOT is_failed) OVER (
       PARTITION BY row_set_id, file_path ORDER BY line_number, call_number) AS epoch
-    FROM call WHERE tool_kind IN ('read', 'edit') AND ${scope.touched?.calls ? isOfTouchedFile('call', 'file_path', scope.touched.calls) : sql`file_path IS NOT NULL`}
+    FROM call WHERE tool_kind IN ('read', 'edit') AND file_path IS NOT NULL
   ), alike_read AS MATERIALIZED (
     SELECT * FROM (
       SELECT *, count(*) OVER (PARTITION BY row_set_id, file_path, epoch, input_bytes) AS alike_count

@@ -4,14 +4,7 @@ import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
 import { findings } from '../schema/findings.ts';
 import { transcripts } from '../schema/transcripts.ts';
 import { toolCalls } from '../schema/usage.ts';
-import {
-  type FindingScope,
-  isInScope,
-  isInTouchedRun,
-  isOfTouchedFile,
-  type TouchedFindings,
-  toTime,
-} from './finding-scope.ts';
+import { type FindingScope, isInScope } from './finding-scope.ts';
 import { coldCacheQueries } from './select-cold-caches.ts';
 import { repeatQueries, selectSessionsWithRepeats } from './select-repeats.ts';
 import { unfinishedSessionQueries } from './select-unfinished-sessions.ts';
@@ -44,37 +37,6 @@ export async function writeFindings(
   const scope = { workspaceId, sessionIds };
   await insert(transaction, selectSessionFindings(scope));
   await insertRepeats(transaction, scope);
-}
-
-/**
- * Like `writeFindings`, for one session that grew. It leaves findings outside of `touched` unchanged, except how the
- * session ended, which is always examined again. None of its texts may have been deleted.
- */
-export async function writeTouchedFindings(
-  transaction: Database,
-  workspaceId: string,
-  sessionId: string,
-  touched: TouchedFindings,
-): Promise<void> {
-  const scope = { workspaceId, sessionIds: [sessionId], touched };
-  await transaction.execute(
-    sql`DELETE FROM ${findings} AS f WHERE ${isInScope('f', scope)} AND (${isTouched(touched)})`,
-  );
-  await insert(transaction, selectSessionFindings(scope));
-  if (touched.calls !== null) await insertRepeats(transaction, scope);
-}
-
-/** Condition on findings `f` of a session that grew that are rebuilt. */
-function isTouched({ firstResponseMs, calls }: TouchedFindings): SQL {
-  const conditions = [sql`f.kind = 'unfinished-session'`];
-  if (firstResponseMs !== null) {
-    conditions.push(sql`f.kind = 'cold-cache' AND f."timestamp" >= ${toTime(firstResponseMs)}`);
-  }
-  if (calls !== null) {
-    conditions.push(sql`f.kind IN ('repeated-call', 'repeated-error') AND ${isInTouchedRun('f', calls)}`);
-    conditions.push(sql`f.kind = 'repeated-read' AND ${isOfTouchedFile('f', 'subject', calls)}`);
-  }
-  return sql.join(conditions, sql` OR `);
 }
 
 async function insertRepeats(transaction: Database, scope: FindingScope): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Arrival } from '@recount/core';
 import type { Database } from '../database/database.ts';
-import { and, asc, eq, gt, isNotNull, or, sql } from '../drizzle.cjs';
+import { isAfter, readPages } from '../database/read-pages.ts';
+import { and, asc, eq, isNotNull, sql } from '../drizzle.cjs';
 import { liveStreams } from '../schema/live.ts';
 
 /** Inserts a stream that is already in the raw store. Returns false, doing nothing, if there is one with that id. */
@@ -28,37 +29,29 @@ export interface StoredStream {
 const PAGE_ROWS = 1000;
 
 /** Every stream of a workspace, or of all, that is stored as received, page by page, for maintenance only. */
-export async function* listStoredStreams(database: Database, workspaceId?: string): AsyncGenerator<StoredStream[]> {
-  let last: StoredStream | undefined;
-  for (;;) {
-    const page: StoredStream[] = await database
+export function listStoredStreams(database: Database, workspaceId?: string): AsyncGenerator<StoredStream[]> {
+  const { workspace_id, id, object_key } = liveStreams;
+  return readPages<StoredStream>(PAGE_ROWS, (last) =>
+    database
       .select({
-        workspaceId: liveStreams.workspace_id,
-        streamId: liveStreams.id,
+        workspaceId: workspace_id,
+        streamId: id,
         // Never null in the rows that pass the condition.
-        objectKey: sql<string>`${liveStreams.object_key}`,
+        objectKey: sql<string>`${object_key}`,
         sizeBytes: liveStreams.stored_bytes,
         sha256: liveStreams.sha256,
       })
       .from(liveStreams)
       .where(
         and(
-          isNotNull(liveStreams.object_key),
-          workspaceId === undefined ? undefined : eq(liveStreams.workspace_id, workspaceId),
-          last === undefined
-            ? undefined
-            : or(
-                gt(liveStreams.workspace_id, last.workspaceId),
-                and(sql`${liveStreams.workspace_id} = ${last.workspaceId}`, gt(liveStreams.id, last.streamId)),
-              ),
+          isNotNull(object_key),
+          workspaceId === undefined ? undefined : eq(workspace_id, workspaceId),
+          isAfter(workspace_id, id, last && { workspaceId: last.workspaceId, key: last.streamId }),
         ),
       )
-      .orderBy(asc(liveStreams.workspace_id), asc(liveStreams.id))
-      .limit(PAGE_ROWS);
-    if (page.length > 0) yield page;
-    last = page.at(-1);
-    if (page.length < PAGE_ROWS) return;
-  }
+      .orderBy(asc(workspace_id), asc(id))
+      .limit(PAGE_ROWS),
+  );
 }
 
 /** The arrival times of the bytes of a transcript that was a stream; empty if it was none. */

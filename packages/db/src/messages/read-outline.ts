@@ -36,6 +36,8 @@ const BLANKS =
   '\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff';
 /** Longer than every tag that marks generated text. */
 const BEGINNING_LENGTH = 40;
+/** Enough for the titles of most prompts. */
+const PROMPT_LENGTH = 400;
 
 /** Messages of a transcript in order, without their texts, at most `limit`, after the one with id `afterId`. */
 export async function readOutlineMessages(
@@ -64,7 +66,8 @@ export async function readOutlineMessages(
       SELECT json_agg(json_build_object(
         'block_type', b.block_type, 'tool_name', b.tool_name, 'tool_kind', b.tool_kind, 'tool_use_id', b.tool_use_id,
         'tool_result_id', b.tool_result_id, 'is_error', b.is_error,
-        'content_text', left(ltrim(b.content_text, ${BLANKS}::text), ${BEGINNING_LENGTH}::int),
+        'content_text', left(ltrim(b.content_text, ${BLANKS}::text),
+          CASE m.message_type WHEN 'user' THEN ${PROMPT_LENGTH}::int ELSE ${BEGINNING_LENGTH}::int END),
         'thinking_text', left(ltrim(b.thinking_text, ${BLANKS}::text), 1),
         'is_match', ${contains}::text <> '' AND position(lower(${contains}::text) IN lower(concat_ws(E'\n',
           b.content_text, b.thinking_text, b.tool_name, b.tool_input::text, b.result_text))) > 0

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { DistributionError } from '../database/cluster.ts';
 import type { Database } from '../database/database.ts';
 import { drizzle, getTableColumns, getTableConfig, is, PgTable, sql } from '../drizzle.cjs';
 import * as schema from '../schema/index.ts';
@@ -31,9 +32,12 @@ const toName = (table: PgTable): string => {
   return `${schemaName}.${name}`;
 };
 
+/** The table by whose shards all others are placed. */
+export const SHARDED_TABLE = toName(FIRST_TABLE);
+
 /** Statements for Citus, in order, by the table that each places. All rows of a workspace are put on one node. */
 export function listPlacements(): { table: string; statement: string }[] {
-  const first = toName(FIRST_TABLE);
+  const first = SHARDED_TABLE;
   return [
     ...REFERENCE_TABLES.map(toName).map((table) => ({ table, statement: `SELECT create_reference_table('${table}')` })),
     { table: first, statement: `SELECT create_distributed_table('${first}', 'workspace_id')` },
@@ -49,7 +53,7 @@ export async function isDistributed(database: Database): Promise<boolean> {
   const { rows } = await database.execute<{ has_catalog: boolean }>(
     sql`SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS has_catalog`,
   );
-  return rows[0]?.has_catalog === true && (await listPlaced(database)).has(toName(FIRST_TABLE));
+  return rows[0]?.has_catalog === true && (await listPlaced(database)).has(SHARDED_TABLE);
 }
 
 /** Tables that are replicated or distributed. Citus also lists local tables that refer to a replicated one. */
@@ -68,12 +72,26 @@ async function distributeFunctions(database: Database): Promise<void> {
     WHERE p.pronamespace = 'recount'::regnamespace AND p.prorettype <> 'trigger'::regtype`);
 }
 
+/**
+ * Lets Citus move shards while they are written. It must tell rows apart. Tables without a primary key have
+ * sums, and two of their rows may be equal only until they are added up.
+ */
+async function identifyRows(database: Database): Promise<void> {
+  const { rows } = await database.execute<{ name: string }>(sql`
+    SELECT format('%I.%I', n.nspname, c.relname) AS name FROM pg_dist_partition AS p
+    JOIN pg_class AS c ON c.oid = p.logicalrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE p.partmethod = 'h' AND c.relreplident = 'd'
+      AND NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = c.oid AND i.indisprimary)`);
+  for (const { name } of rows) await database.execute(sql.raw(`ALTER TABLE ${name} REPLICA IDENTITY FULL`));
+}
+
 /** Places the tables that are not yet placed, including their rows; returns their names. */
 export async function distributeTables(database: Database): Promise<string[]> {
   await distributeFunctions(database);
   const placed = await listPlaced(database);
   const placements = listPlacements().filter(({ table }) => !placed.has(table));
   for (const { statement } of placements) await database.execute(sql.raw(statement));
+  await identifyRows(database);
   return placements.map(({ table }) => table);
 }
 
@@ -91,11 +109,6 @@ export async function letNodesRead(database: Database, role: string): Promise<vo
     sql`SELECT result FROM run_command_on_workers(${command}) WHERE NOT success`,
   );
   if (rows[0] !== undefined) throw new DistributionError(`A node refuses a role that reads: ${rows[0].result}`);
-}
-
-/** The database cannot be distributed. The message says what to do. */
-export class DistributionError extends Error {
-  override readonly name = 'DistributionError';
 }
 
 /**

@@ -7,7 +7,7 @@ import { parseTranscript } from '@recount/core';
 import { createDatabase, dropDatabase, toDatabaseUrl, withClient } from '@recount/local-postgres';
 import type {} from '@recount/local-postgres/testing';
 import pg from 'pg';
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { afterAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { verifyUsage } from '../consistency/verify-usage.ts';
 import { createDatabasePool } from '../database/database.ts';
 import { drizzle, getTableConfig, is, migrate, PgTable } from '../drizzle.cjs';
@@ -15,11 +15,11 @@ import * as schema from '../schema/index.ts';
 import { refreshTotals } from '../usage/refresh-totals.ts';
 import { checkSchemaVersion, DatabaseEncodingError, migrateDatabase, SchemaVersionError } from './migrate-database.ts';
 
-/** An empty database, and a pool on it. */
-async function createEmptyDatabase() {
+/** A database that is empty or a copy of `template`, and a pool on it. */
+async function createEmptyDatabase(template?: string) {
   const { serverUrl } = inject('postgres');
-  const name = `test_${randomBytes(8).toString('hex')}`;
-  const connectionString = await createDatabase(serverUrl, name);
+  const name = toNewName();
+  const connectionString = await createDatabase(serverUrl, name, template);
   const pool = createDatabasePool({ connectionString });
   onTestFinished(async () => {
     await pool.close();
@@ -28,15 +28,34 @@ async function createEmptyDatabase() {
   return { connectionString, ...pool };
 }
 
-async function createMigratedDatabase() {
-  const database = await createEmptyDatabase();
-  await migrateDatabase(database.connectionString);
-  return database;
+const toNewName = (): string => `test_${randomBytes(8).toString('hex')}`;
+
+type Fill = (connectionString: string) => Promise<unknown>;
+
+/** Names of databases that tests copy, by what has filled them. */
+const templates = new Map<Fill, Promise<string>>();
+afterAll(async () => {
+  for (const name of templates.values()) await dropDatabase(inject('postgres').serverUrl, await name);
+});
+
+/** A copy of a database that was filled once. */
+async function createFilledDatabase(fill: Fill) {
+  const make = async (): Promise<string> => {
+    const name = toNewName();
+    await fill(await createDatabase(inject('postgres').serverUrl, name));
+    return name;
+  };
+  const template = templates.get(fill) ?? make();
+  templates.set(fill, template);
+  return await createEmptyDatabase(await template);
 }
+
+const createMigratedDatabase = () => createFilledDatabase(migrateDatabase);
 
 describe('migrateDatabase', () => {
   it('runs the baseline and the migrations after it on a new database', async () => {
-    const { pool, database } = await createMigratedDatabase();
+    const { connectionString, pool, database } = await createEmptyDatabase();
+    await migrateDatabase(connectionString);
     await checkSchemaVersion(database);
     const { rows } = await pool.query('SELECT FROM drizzle.__drizzle_migrations');
     expect(rows).toHaveLength(MIGRATION_COUNT);
@@ -111,11 +130,12 @@ describe('migrateDatabase', () => {
 /**
  * A database as 0.3.0 left it, with forks, diverged versions, a sub-agent, a session whose texts retention has deleted.
  */
-async function createDatabaseOf03() {
-  const empty = await createEmptyDatabase();
-  await empty.pool.query(await readFile(new URL('./fixtures/database-of-0.3.sql', import.meta.url), 'utf8'));
-  return empty;
-}
+const createDatabaseOf03 = () => createFilledDatabase(fillAs03);
+
+const fillAs03: Fill = async (connectionString) => {
+  const text = await readFile(new URL('./fixtures/database-of-0.3.sql', import.meta.url), 'utf8');
+  await withClient(connectionString, (client) => client.query(text));
+};
 
 /** A database of 0.3 with the steps up to this schema version; 37 is the version of the baseline. */
 async function createDatabaseAt(version: number) {
@@ -222,16 +242,13 @@ describe('migrateDatabase, from 0.3 to the baseline', () => {
     await reader.query('SELECT FROM recount.session_events');
     try {
       const expectation = expect(migrateDatabase(connectionString)).rejects.toThrow('Failed query');
-      await vi.waitFor(
-        async () => {
-          const { rowCount } = await pool.query(
-            `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-             WHERE datname = current_database() AND application_name = 'recount migrate' AND wait_event_type = 'Lock'`,
-          );
-          expect(rowCount).toBe(1);
-        },
-        { timeout: 60_000 },
-      );
+      await vi.waitFor(async () => {
+        const { rowCount } = await pool.query(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+           WHERE datname = current_database() AND application_name = 'recount migrate' AND wait_event_type = 'Lock'`,
+        );
+        expect(rowCount).toBe(1);
+      });
       await expectation;
     } finally {
       await reader.query('COMMIT');
@@ -463,7 +480,7 @@ it('counts a session for the machine that an upload names while totals by machin
   const isWaiting = `SELECT FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = 'recount migrate' AND wait_event_type = 'Lock'`;
   try {
-    await vi.waitFor(async () => expect((await pool.query(isWaiting)).rowCount).toBe(1), { timeout: 30_000 });
+    await vi.waitFor(async () => expect((await pool.query(isWaiting)).rowCount).toBe(1));
   } finally {
     await upload.query('COMMIT');
     upload.release();

@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { refuseClusterNode } from '../database/cluster.ts';
 import type { Database } from '../database/database.ts';
+import { toLockNumber } from '../database/locks.ts';
 import { SET_SESSION } from '../database/session-settings.ts';
 import { drizzle, migrate, sql } from '../drizzle.cjs';
 import { distributeTables, isDistributed } from './distribute-tables.ts';
@@ -15,38 +17,45 @@ const STEPS_FOLDER = `${MIGRATIONS_FOLDER}/from-0.3`;
 /** Schema version of 0.3.0. */
 const OLDEST_VERSION = 11;
 
-/** Any constant that nothing else in the database uses. */
-const MIGRATION_LOCK = 7_262_891;
-
 /**
  * Migrates the database to this program's schema. Many processes may call it concurrently. One migrates, the others
- * wait. Throws SchemaVersionError if a newer program has already migrated the database, or if it is older than 0.3.
+ * wait. Throws SchemaVersionError if a newer program has already migrated the database, or if it is older than 0.3, and
+ * DistributionError if it is a node of a cluster. Returns the names of tables that it has spread over a cluster, because
+ * they are new, or because `distributeDatabase` was interrupted.
  */
-export async function migrateDatabase(connectionString: string): Promise<void> {
+export async function migrateDatabase(connectionString: string): Promise<string[]> {
   const client = new pg.Client({ connectionString, application_name: 'recount migrate' });
   // A connection that breaks also rejects the running query; the event alone would crash the process.
   client.on('error', () => {});
   await client.connect();
   try {
     await client.query(SET_SESSION);
-    await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    await client.query('SELECT pg_advisory_lock($1)', [toLockNumber('migration')]);
     const database = drizzle(client);
+    await refuseClusterNode(database);
     const { applied, baseline, known } = await readSchemaVersions(database);
     if (applied > known || isTooOld(applied)) throw new SchemaVersionError(applied, known);
     if (applied === 0) await checkEncoding(database);
     const isSpread = await isDistributed(database);
     // Citus passes views on to its nodes, which do not have the underlying tables before these are distributed.
     if (!isSpread) await client.query('SET citus.enable_ddl_propagation = off');
+    // Migrations of one run share a transaction. Citus refuses to change a replicated table there after the shards of
+    // others were changed in parallel.
+    else await client.query('SET citus.multi_shard_modify_mode = sequential');
     if (applied > 0 && applied < baseline) await migrate(database, { migrationsFolder: STEPS_FOLDER });
     await migrate(database, { migrationsFolder: MIGRATIONS_FOLDER });
-    if (isSpread) await distributeTables(database);
+    return isSpread ? await distributeTables(database) : [];
   } finally {
     await client.end();
   }
 }
 
-/** Throws SchemaVersionError if the database is older or newer than this program. */
+/**
+ * Throws SchemaVersionError if the database is older or newer than this program, and DistributionError if it is a
+ * cluster's node, which has no version.
+ */
 export async function checkSchemaVersion(database: Database): Promise<void> {
+  await refuseClusterNode(database);
   const { applied, known } = await readSchemaVersions(database);
   if (applied !== known) throw new SchemaVersionError(applied, known);
 }

@@ -1,5 +1,6 @@
 import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import { joinPeople } from '../filters/attributed-to.ts';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import type { SessionTotalName } from '../schema/rollup-tables.ts';
 import { type ReportScope, toKey } from './report-keys.ts';
@@ -71,6 +72,10 @@ export const joinReportedSessions = (source: Pick<ReportSource, 'sessionId'>, sc
     ? sql`LEFT JOIN reported_session AS s ON s.session_id = ${source.sessionId}`
     : joinSessions(source, scope);
 
+/** Joins what the scope's keys need of the people of the sessions `s`. */
+export const joinReportedPeople = (source: Pick<ReportSource, 'time'>, { groupBy, people }: ReportScope): SQL =>
+  joinPeople(groupBy, { person: sql`s.person`, time: source.time }, people);
+
 /**
  * The sessions of the parts' rows, for a WITH clause. In a large workspace, finding the sessions of a short time once
  * is faster than joining each part with all sessions.
@@ -85,7 +90,7 @@ function listReportedSessions(parts: readonly RowsOfPart[], scope: ReportScope):
   );
   return sql`reported_session AS MATERIALIZED (
     SELECT s.* FROM (SELECT DISTINCT session_id FROM (${sql.join(ids, sql` UNION ALL `)}) AS part_session) AS seen CROSS JOIN LATERAL (
-      SELECT session_id, agent, project, person, machine, git_branch, agent_version, models FROM recount.sessions
+      SELECT session_id, agent, project, repository, person, machine, git_branch, agent_version, models FROM recount.sessions
       WHERE workspace_id = ${opaqueWorkspaceId(workspaceId)} AND session_id = seen.session_id OFFSET 0
     ) AS s)`;
 }
@@ -94,7 +99,7 @@ function listReportedSessions(parts: readonly RowsOfPart[], scope: ReportScope):
 export const fromPart = ({ source, table, where }: RowsOfPart, scope: ReportScope): SQL => {
   const rows: ScopedTable = typeof table === 'function' ? table(scope) : { table };
   return sql`
-    FROM ${rows.table} ${rows.sessions ?? joinReportedSessions(source, scope)}
+    FROM ${rows.table} ${rows.sessions ?? joinReportedSessions(source, scope)} ${joinReportedPeople(source, scope)}
     WHERE ${toConditions(scope, source)} ${where === undefined ? sql`` : sql`AND ${where}`}`;
 };
 

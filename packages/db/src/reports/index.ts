@@ -1,4 +1,5 @@
 export { type ReportFilter, type ReportRequest, resolveReportFilter } from '../filters/report-filter.ts';
+export { listRepositories } from './list-repositories.ts';
 export * from './read-api-errors-report.ts';
 export * from './read-blocks-report.ts';
 export * from './read-caveats.ts';
@@ -11,6 +12,7 @@ export * from './read-findings-report.ts';
 export * from './read-mcp-servers-report.ts';
 export * from './read-model-choice-report.ts';
 export * from './read-models-report.ts';
+export * from './read-people-figures.ts';
 export * from './read-permission-denials-report.ts';
 export * from './read-programs-report.ts';
 export * from './read-pull-requests-report.ts';

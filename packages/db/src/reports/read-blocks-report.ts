@@ -64,20 +64,38 @@ export async function readBlocksReport(
 
 const hasFurtherConditions = ({
   project,
+  repository,
   gitBranch,
   machine,
   person,
   model,
+  kindOfWork,
   sessionId,
   subagents,
 }: ReportFilter): boolean =>
-  [project, gitBranch, machine, person, model, sessionId].some((value) => value !== undefined) ||
-  subagents !== 'include';
+  [project, repository, gitBranch, machine, person, model, kindOfWork, sessionId].some(
+    (value) => value !== undefined,
+  ) || subagents !== 'include';
 
 const toIso = (ms: number): string => new Date(Math.min(ms, LAST_MS)).toISOString();
 
 /** Boundaries of blocks for a query; no response comes after the last possible block. */
 const toEdge = (ms: number): string => (ms > LAST_MS ? 'infinity' : new Date(ms).toISOString());
+
+/**
+ * The beginning of the block that a moment is in, in milliseconds since 1970; undefined if it is in none. Unlike in the
+ * report, the people of the filter affect where blocks begin, as each has an own limit.
+ */
+export async function findBlockStart(
+  database: Database,
+  filter: ReportFilter,
+  atMs: number,
+): Promise<number | undefined> {
+  const { person, attributed } = filter;
+  const people = { ...(person !== undefined && { person }), ...(attributed !== undefined && { attributed }) };
+  const start = (await listStarts(database, { ...filter, from: null, to: toIso(atMs) }, people)).at(-1);
+  return start === undefined || start + BLOCK_MS <= atMs ? undefined : start;
+}
 
 /** Blocks between pairs of edges, from 15-minute buckets and, for their sessions, from days. */
 function toQuery({ workspaceId }: ReportFilter, edgesMs: readonly number[]): GroupQuery<Sums, BlockFigures> {
@@ -85,7 +103,7 @@ function toQuery({ workspaceId }: ReportFilter, edgesMs: readonly number[]): Gro
   const last = others.at(-1) ?? null;
   const edges = sql`${sql.param(edgesMs.map(toEdge))}::timestamptz[]`;
   const toBlock = (time: string) => sql`width_bucket(${sql.raw(time)}, ${edges})`;
-  const columns = sql.raw('workspace_id, session_id, model, is_subagent, git_branch, agent_version');
+  const columns = sql.raw('workspace_id, session_id, model, is_subagent, git_branch, agent_version, kind_of_work');
   const ofBuckets = sql`NOT u.is_shared AND u.bucket_start >= ${first}::timestamptz AND u.bucket_start < ${last}::timestamptz`;
   // A day's first and last bucket determine their blocks. In between, only few sessions' days have others.
   const sessions = sql`(
@@ -160,9 +178,17 @@ async function readTotals(database: Database, filter: ReportFilter, starts: read
  * Start times of blocks within the filter's time, in milliseconds since 1970, in order. Each block is found from the
  * end of the previous one.
  */
-async function listStarts(database: Database, filter: ReportFilter): Promise<number[]> {
+async function listStarts(
+  database: Database,
+  filter: ReportFilter,
+  people: Pick<ReportFilter, 'person' | 'attributed'> = {},
+): Promise<number[]> {
   const { workspaceId, agent, from, to } = filter;
-  const everything: ReportFilter = { workspaceId, agent, from: null, to: null, timeZone: 'UTC', subagents: 'include' };
+  const ofAgents = agent === undefined ? {} : { agent };
+  const everything: ReportFilter = {
+    ...{ workspaceId, ...ofAgents, ...people, from: null, to: null },
+    ...{ timeZone: 'UTC', subagents: 'include' },
+  };
   const selectStart = (after: SQL) => sql`(
     SELECT date_bin('1 hour', u.bucket_start, '2000-01-01Z')
     FROM recount.usage_rollup AS u ${joinSessions(USAGE_SOURCE, filter)}

@@ -1,3 +1,4 @@
+import { COST_UNITS_PER_USD } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
@@ -13,7 +14,13 @@ const MAX_NAMED_MODELS = 100;
 
 /** Known inaccuracies of the usage that passes a filter; credited responses only. */
 export interface ReportCaveats {
-  unfinalised: { responses: number; tokens_out: number; estimated_tokens_out: number };
+  unfinalised: {
+    responses: number;
+    tokens_out: number;
+    estimated_tokens_out: number;
+    /** The estimated price of the missing output. No total includes it. */
+    estimated_cost_usd: number;
+  };
   /** Lists at most 100 models, those with the most tokens first. */
   unpriced: { responses: number; tokens: number; models: string[] };
   default_priced_responses: number;
@@ -32,6 +39,7 @@ interface Row extends Record<string, unknown> {
   unfinalised_responses: number;
   unfinalised_tokens_out: number;
   estimated_tokens_out: number;
+  estimated_cost_usd: number;
   unpriced_responses: number;
   unpriced_tokens: number;
   default_priced_responses: number;
@@ -50,6 +58,7 @@ export async function readCaveats(database: Database, filter: ReportFilter): Pro
     WITH ${usage.query === undefined ? sql`` : sql`${usage.query},`} usage AS (
       SELECT u.model, sum(u.unfinalised_responses) AS unfinalised_responses,
         sum(u.unfinalised_tokens_out) AS unfinalised_tokens_out, sum(u.estimated_tokens_out) AS estimated_tokens_out,
+        sum(u.tokens_out) AS tokens_out, sum(u.cost_output_units) AS cost_output_units,
         sum(u.unpriced_responses) AS unpriced_responses, sum(u.unpriced_tokens) AS unpriced_tokens,
         sum(u.default_priced_responses) AS default_priced_responses
       ${fromUsage(filter, usage)}
@@ -59,6 +68,10 @@ export async function readCaveats(database: Database, filter: ReportFilter): Pro
       coalesce(sum(unfinalised_responses), 0)::float8 AS unfinalised_responses,
       coalesce(sum(unfinalised_tokens_out), 0)::float8 AS unfinalised_tokens_out,
       coalesce(sum(estimated_tokens_out), 0)::float8 AS estimated_tokens_out,
+      -- The price of a token is the average of its model's, because roll-ups do not tell the terms of unfinalised ones.
+      (coalesce(sum(
+        (estimated_tokens_out - unfinalised_tokens_out) * cost_output_units / nullif(tokens_out, 0)
+      ), 0) / ${COST_UNITS_PER_USD})::float8 AS estimated_cost_usd,
       coalesce(sum(unpriced_responses), 0)::float8 AS unpriced_responses,
       coalesce(sum(unpriced_tokens), 0)::float8 AS unpriced_tokens,
       coalesce(sum(default_priced_responses), 0)::float8 AS default_priced_responses,
@@ -77,6 +90,7 @@ export async function readCaveats(database: Database, filter: ReportFilter): Pro
       responses: row.unfinalised_responses,
       tokens_out: row.unfinalised_tokens_out,
       estimated_tokens_out: row.estimated_tokens_out,
+      estimated_cost_usd: row.estimated_cost_usd,
     },
     unpriced: { responses: row.unpriced_responses, tokens: row.unpriced_tokens, models: row.models },
     default_priced_responses: row.default_priced_responses,

@@ -9,7 +9,10 @@ import { joinSessions, toConditions, toReportSource } from './report-source.ts';
 
 export type DisagreementFigures = ReportTotals<'disagreements'>;
 
-const COPY_SOURCE = toReportSource('e', { time: 'timestamp', own: ['git_branch', 'agent_version', 'model'] });
+const COPY_SOURCE = toReportSource('e', {
+  time: 'timestamp',
+  own: ['git_branch', 'agent_version', 'model', 'turn_line'],
+});
 
 /**
  * Ledger rows of responses whose copies disagree, with at least one copy that passes the filter. It is unknown which

@@ -7,6 +7,7 @@ import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestFleet, type TestSession } from '../testing/insert-test-fleet.ts';
 import type { FindingKind } from './finding-kinds.ts';
 import { type ReportRequest, readFindingsReport, readModelChoiceReport, resolveReportFilter } from './index.ts';
+import { readWasteReport } from './read-waste-report.ts';
 
 type Call = NonNullable<TestSession['calls']>[number] & { input?: JsonValue; result?: string };
 
@@ -179,11 +180,15 @@ describe('findings', () => {
         ...{ message_id: 'message', line_number: 1, tool: 'Bash', subject: 'npm', times: 3, pause_ms: null },
         // Two results of 1,000 bytes; the second and third calls are in the same response.
         ...{ estimated_tokens: 500, tokens: 0, cost_usd: 2 },
+        ...{ repository: null, person: null, is_dismissed: false },
       },
     ]);
-    expect(totals).toEqual({ findings: 1 });
+    expect(totals).toEqual({ findings: 1, dismissed_findings: 0 });
     expect(kinds).toEqual([
-      { kind: 'repeated-call', findings: 1, sessions: 1, times: 3, estimated_tokens: 500, tokens: 0, cost_usd: 2 },
+      {
+        ...{ kind: 'repeated-call', findings: 1, sessions: 1, times: 3, estimated_tokens: 500, tokens: 0, cost_usd: 2 },
+        ...{ dismissed_findings: 0, dismissed_cost_usd: 0 },
+      },
     ]);
   });
 
@@ -250,6 +255,34 @@ describe('findings', () => {
   });
 });
 
+describe('potential waste', () => {
+  const waste = async (groupBy: Parameters<typeof readWasteReport>[2]['groupBy'], timeZone = 'UTC') => {
+    const request = { timeZone, subagents: 'include' as const };
+    const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, request);
+    return await readWasteReport(pool.database, filter, { groupBy, limit: 10 });
+  };
+
+  it('is the cost of each repeated response and of cold caches, as a share of all cost', async () => {
+    const { rows, totals } = await waste(['agent']);
+    // The findings of calls, errors, reads and two caches; one cache has no price. Whole sessions are no waste.
+    const figures = { findings: 5, waste_usd: 2 + 0.25 + 8 + 0.05175, cost_usd: 15 + 0.75 + 0.1615 + 3 + 20 };
+    expect(totals).toMatchObject({ findings: 5, waste_usd: expect.closeTo(figures.waste_usd, 9) });
+    expect(totals.cost_usd).toBeCloseTo(figures.cost_usd, 9);
+    expect(totals.waste_share).toBeCloseTo(figures.waste_usd / figures.cost_usd, 9);
+    expect(rows).toMatchObject([{ agent: expect.any(String), findings: 5 }]);
+  });
+
+  it('is of the local day of its finding', async () => {
+    expect((await waste(['day'])).rows).toMatchObject([{ day: '2026-05-04', findings: 5 }]);
+    // The last one, of 12:31, is of the next day there.
+    expect((await waste(['week', 'day'], 'Pacific/Auckland')).rows).toMatchObject([
+      { week: '2026-05-04', day: '2026-05-04', findings: 4 },
+      { week: '2026-05-04', day: '2026-05-05', findings: 1, waste_usd: 0 },
+    ]);
+    expect((await waste(['month'], 'Pacific/Kiritimati')).rows).toMatchObject([{ month: '2026-05', findings: 5 }]);
+  });
+});
+
 describe('model choice', () => {
   it('prices the tokens of each model as the next cheaper one would', async () => {
     const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, {
@@ -274,6 +307,8 @@ describe('model choice', () => {
         prices,
         requestSizes: [15_000],
         isComparable: () => true,
+        knownModels: [],
+        isLaterGeneration: () => false,
       },
     );
     expect(report.rows).toMatchObject([
@@ -288,5 +323,19 @@ describe('model choice', () => {
       { model: 'claude-haiku-4-5', cheaper_model: null, responses: 2, cheaper_cost_usd: null },
     ]);
     expect(report.totals).toMatchObject({ responses: 4, cost_usd: 0.16, cheaper_cost_usd: 0.0535 });
+    const succeeded = await readModelChoiceReport(
+      pool.database,
+      filter,
+      { limit: 10 },
+      {
+        prices,
+        requestSizes: [15_000],
+        isComparable: () => true,
+        // In the price list, not in use.
+        knownModels: ['claude-haiku-9'],
+        isLaterGeneration: (model, other) => model === 'claude-haiku-9' && other === 'claude-haiku-4-5',
+      },
+    );
+    expect(succeeded.rows.map(({ cheaper_model }) => cheaper_model)).toEqual([null, null]);
   });
 });

@@ -17,6 +17,10 @@ export interface ModelComparison {
   requestSizes: readonly number[];
   /** Models of one maker count tokens alike. */
   isComparable(model: string, other: string): boolean;
+  /** The models of the price list, whether in use or not. */
+  knownModels: readonly string[];
+  /** True if the first model replaces the second. */
+  isLaterGeneration(model: string, other: string): boolean;
 }
 
 /** Responses of a model that every price table charges at the same rates, for responses of one day, size and kind. */
@@ -40,9 +44,9 @@ interface Group extends Record<string, unknown> {
 /** Minimum relative saving, because between models of equal price, costs differ by rounding. */
 const MIN_SAVING = 0.01;
 
-const SOURCE = toReportSource('u', { time: 'timestamp', own: ['git_branch', 'agent_version', 'model'] });
+const SOURCE = toReportSource('u', { time: 'timestamp', own: ['git_branch', 'agent_version', 'model', 'turn_line'] });
 
-/** The cost of each model's tokens with a cheaper model in use; the largest difference first. */
+/** The cost of each model's tokens with a cheaper model of the current generation in use; the largest difference first. */
 export async function readModelChoiceReport(
   database: Database,
   filter: ReportFilter,
@@ -68,8 +72,12 @@ export async function readModelChoiceReport(
     keys: { model: sql`u.model` },
   });
   const byModel = Map.groupBy(groups, ({ model }) => model);
+  const models = [...byModel.keys()];
+  // A model that has a successor is no advice.
+  const successors = [...models, ...comparison.knownModels];
+  const current = models.filter((model) => !successors.some((other) => comparison.isLaterGeneration(other, model)));
   const rows = [...byModel].map(([model, own]): ModelChoice => {
-    const others = [...byModel.keys()].filter((other) => other !== model && comparison.isComparable(model, other));
+    const others = current.filter((other) => other !== model && comparison.isComparable(model, other));
     const choice = chooseCheaper(own, others, comparison.prices);
     return { model, sessions: sessionsOf.get(JSON.stringify([model])) ?? 0, ...choice };
   });

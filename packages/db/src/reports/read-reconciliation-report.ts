@@ -1,17 +1,17 @@
 import type { ReportBody, ReportTotals } from '@recount/contract';
-import { COST_UNITS_PER_USD, toUsd } from '@recount/core';
+import { COST_UNITS_PER_USD, toSessionTitle, toUsd } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
-import { SESSION_SOURCE, SESSION_TITLE } from './read-sessions-report.ts';
+import { selectTitleSources, type TitledRow } from '../transcripts/title-sources.ts';
+import { SESSION_SOURCE } from './read-sessions-report.ts';
 import { type ReportPage, readGroups } from './report-groups.ts';
 
 type ReconciliationFigures = Omit<ReportTotals<'reconciliation'>, 'sessions' | 'sessions_within_one_percent'>;
 
-type SessionKeys = {
+type SessionKeys = TitledRow & {
   session_id: string;
-  title: string | null;
   project: string | null;
   /** ISO 8601. */
   first_timestamp: string | null;
@@ -78,7 +78,7 @@ export async function readReconciliationReport(
           CROSS JOIN LATERAL (${selectRepeated(workspace)}) AS repeated`,
         keys: {
           session_id: sql`f.session_id`,
-          title: SESSION_TITLE,
+          title_sources: selectTitleSources(filter.workspaceId),
           project: sql`f.project`,
           first_timestamp: sql.raw(`to_char(f.first_timestamp AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`),
         },
@@ -123,5 +123,9 @@ export async function readReconciliationReport(
       };
     },
   });
-  return { rows, totals: { sessions: groupCount, ...totals }, truncated };
+  return {
+    rows: rows.map(({ title_sources, ...row }) => ({ ...row, title: toSessionTitle(title_sources) })),
+    totals: { sessions: groupCount, ...totals },
+    truncated,
+  };
 }

@@ -1,11 +1,12 @@
 import type { ReportBody, ReportTotals } from '@recount/contract';
-import { MAX_ACTIVE_GAP_MS, toKnownCost } from '@recount/core';
+import { MAX_ACTIVE_GAP_MS, toKnownCost, toSessionTitle } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import { lastActivity } from '../schema/transcripts.ts';
 import { sumOfTokens } from '../schema/usage-columns.ts';
+import { selectTitleSources, type TitledRow } from '../transcripts/title-sources.ts';
 import { type GroupPart, toColumns } from './group-part.ts';
 import { readUsageReport } from './read-usage-report.ts';
 import { toLocalTime } from './report-calendar.ts';
@@ -38,8 +39,6 @@ export const SESSION_SOURCE: ReportSource = {
   ...toReportSource('f', { time: 'first_timestamp' }),
   indexedTime: lastActivity(sql`f.first_timestamp`),
 };
-/** Title of a session (alias `f`), or else the beginning of its first prompt. */
-export const SESSION_TITLE = sql.raw('coalesce(f.title, left(f.initial_prompt, 80))');
 const TOTAL_TOKENS = sql.raw(sumOfTokens('f'));
 
 function toActiveTime(workspaceId: string, idleThresholdMs: number): SQL {
@@ -193,8 +192,10 @@ export async function listExpensiveSessions(
     SELECT CASE WHEN count(*) = 0 THEN 0 WHEN sum(u.responses) > sum(u.unpriced_responses) THEN sum(u.cost_units) / 1e10 END
     FROM recount.usage_day_rollup AS u
     WHERE u.workspace_id = ${opaqueWorkspaceId(filter.workspaceId)} AND u.session_id = f.session_id AND ${condition})::float8`;
-  const { rows } = await database.execute<ExpensiveSession & { first_ms: number | null } & Record<string, unknown>>(sql`
-    SELECT f.session_id, ${SESSION_TITLE} AS title, f.project, f.git_branch, f.agent, f.is_subagent,
+  const { rows } = await database.execute<
+    ExpensiveSession & TitledRow & { first_ms: number | null } & Record<string, unknown>
+  >(sql`
+    SELECT f.session_id, ${selectTitleSources(filter.workspaceId)} AS title_sources, f.project, f.git_branch, f.agent, f.is_subagent,
       extract(epoch FROM f.first_timestamp)::float8 * 1000 AS first_ms, f.duration_ms::float8 AS duration_ms,
       ${toActiveTime(filter.workspaceId, idleThresholdMs)}::float8 AS active_ms, f.prompt_count AS prompts,
       (${TOTAL_TOKENS})::float8 AS total_tokens, f.cost_estimate_usd::float8 AS cost_usd,
@@ -203,8 +204,9 @@ export async function listExpensiveSessions(
     FROM recount.sessions AS f ${joinSessions(SESSION_SOURCE, filter)}
     WHERE ${toConditions(filter, SESSION_SOURCE)}
     ORDER BY f.cost_estimate_usd DESC NULLS LAST, f.session_id LIMIT ${top}`);
-  return rows.map(({ first_ms, ...row }) => ({
+  return rows.map(({ first_ms, title_sources, ...row }) => ({
     ...row,
+    title: toSessionTitle(title_sources),
     first_timestamp: first_ms === null ? null : new Date(first_ms).toISOString(),
   }));
 }

@@ -25,12 +25,13 @@ const CALLS: GroupPart = {
   counted: 'calls',
 };
 
-/** Tool calls by any keys. */
+/** Tool calls by any keys, of all tools or one. */
 export async function readToolsReport(
   database: Database,
-  filter: ReportFilter,
-  page: ReportPage & { percentiles: boolean },
+  anyTool: ReportFilter,
+  page: ReportPage & { percentiles: boolean; tool?: string | undefined },
 ): Promise<ReportBody<'tools'>> {
+  const filter = { ...anyTool, tool: page.tool };
   const report = await readGroups<Sums, ToolFigures>(database, filter, page, {
     parts: [CALLS],
     countsSessions: true,

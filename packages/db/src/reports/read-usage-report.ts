@@ -5,6 +5,7 @@ import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import type { GroupPart } from './group-part.ts';
 import { type ReportPage, readGroups } from './report-groups.ts';
+import type { ReportKey } from './report-keys.ts';
 import { toReportSource } from './report-source.ts';
 import { fromTotals } from './totals-source.ts';
 import { ROLLUP_SUMS, sumUsage, toPrefixedFigures } from './usage-figures.ts';
@@ -18,11 +19,14 @@ type Sums = Record<
 
 export const USAGE_SOURCE = toReportSource('u', {
   time: 'bucket_start',
-  own: ['model', 'git_branch', 'agent_version'],
+  own: ['model', 'git_branch', 'agent_version', 'kind_of_work'],
 });
 const MESSAGE_SOURCE = toReportSource('m', { time: 'bucket_start' });
 
 export const USAGE_TABLE = fromTotals('usage', 'u');
+
+/** Keys that messages do not have. */
+const OF_RESPONSES: ReadonlySet<ReportKey> = new Set(['model', 'git_branch', 'agent_version', 'kind_of_work']);
 
 const USAGE: GroupPart = {
   source: USAGE_SOURCE,
@@ -53,7 +57,8 @@ export async function readUsageReport(
   const isOfMessages =
     filter.model === undefined &&
     filter.gitBranch === undefined &&
-    !page.groupBy?.some((key) => key === 'model' || key === 'git_branch' || key === 'agent_version');
+    filter.kindOfWork === undefined &&
+    !page.groupBy?.some((key) => OF_RESPONSES.has(key));
   return await readGroups<Sums, UsageReportFigures>(database, filter, page, {
     parts: isOfMessages ? [USAGE, MESSAGES] : [USAGE],
     countsSessions: true,

@@ -4,7 +4,7 @@ import type { ReportFilter } from '../filters/report-filter.ts';
 import { type FoundPage, findHours, findSessions } from './find-page.ts';
 import { fromPart, type GroupPart, toColumns, toKeys, toNameList, toSelect, withQueries } from './group-part.ts';
 import { readCalendar } from './report-calendar.ts';
-import { isTimeKey, type ReportKey, type ReportScope, SESSION_KEYS, toText } from './report-keys.ts';
+import { isAttributionKey, isTimeKey, type ReportKey, type ReportScope, toText } from './report-keys.ts';
 import { isShort } from './report-source.ts';
 import { countSessions, selectSessionKeys } from './session-counts.ts';
 import { findSessionDays } from './totals-source.ts';
@@ -202,7 +202,7 @@ export async function createScope(
   const isRolledUp = parts.some(({ table }) => typeof table === 'function');
   const [{ source }] = parts;
   const calendar = groupBy.some(isTimeKey) ? await readCalendar(database, filter, source.timeColumn) : undefined;
-  const listsSessions = isRolledUp && isShort(filter) && groupBy.some((key) => SESSION_KEYS.has(key));
+  const listsSessions = isRolledUp && isShort(filter) && groupBy.some(isAttributionKey);
   const scope = { ...filter, groupBy, calendar, listsSessions };
   return isRolledUp ? { ...scope, sessionDays: await findSessionDays(database, scope) } : scope;
 }

@@ -1,4 +1,5 @@
 import { type SQL, sql } from '../drizzle.cjs';
+import { isPeopleKey, type PeopleKey, toPeopleKey } from '../filters/attributed-to.ts';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import type { TotalsKind } from '../schema/rollup-tables.ts';
 import { ATTRIBUTION } from '../schema/rollups.ts';
@@ -18,17 +19,26 @@ export type ReportKey =
   | TimeKey
   | 'model'
   | 'project'
+  | 'repository'
   | 'git_branch'
   | 'agent'
-  | 'person'
+  | PeopleKey
   | 'machine'
   | 'agent_version'
+  | 'kind_of_work'
   | 'session'
   | 'tool'
   | 'tool_kind';
 
 /** Keys that are columns of the session, and so have one value for all of its rows. */
-export const SESSION_KEYS: ReadonlySet<string> = new Set<ReportKey>(ATTRIBUTION);
+const SESSION_KEYS: ReadonlySet<string> = new Set<ReportKey>(ATTRIBUTION);
+
+/** True for a key that depends on what a session is attributed to, and on the day. */
+export const isAttributionKey = (key: string): boolean => SESSION_KEYS.has(key) || isPeopleKey(key);
+
+/** True for a key that has one value for all rows of a session. A person may have changed teams while one ran. */
+export const isSessionKey = (key: string, { people }: Pick<ReportFilter, 'people'>): boolean =>
+  SESSION_KEYS.has(key) || (isPeopleKey(key) && people?.isConstant !== false);
 
 /** The length of time that a row of totals covers. */
 export type TotalUnit = 'hour' | 'day';
@@ -68,7 +78,7 @@ export interface ReportScope extends ReportFilter {
 export const isTimeKey = (name: string): name is TimeKey => Object.hasOwn(TIME_FORMATS, name);
 
 /** The value of a key in rows of a source. Days, weeks and months are local times, as the calendar has them. */
-export function toKey(key: ReportKey, source: ReportSource, scope: Pick<ReportScope, 'calendar'>): SQL {
+export function toKey(key: ReportKey, source: ReportSource, scope: Pick<ReportScope, 'calendar' | 'people'>): SQL {
   switch (key) {
     case 'hour': {
       const local = toLocal(source, toKnown(scope));
@@ -80,16 +90,22 @@ export function toKey(key: ReportKey, source: ReportSource, scope: Pick<ReportSc
       return toPeriod(key, toLocal(source, toKnown(scope)), toKnown(scope));
     case 'project':
       return sql`s.project`;
+    case 'repository':
+      return sql`s.repository`;
     case 'agent':
       return sql`s.agent`;
     case 'person':
-      return sql`s.person`;
+    case 'team':
+    case 'cost_centre':
+      return toPeopleKey(key, sql`s.person`, scope.people);
     case 'machine':
       return sql`s.machine`;
     case 'git_branch':
       return source.gitBranch;
     case 'agent_version':
       return source.agentVersion;
+    case 'kind_of_work':
+      return required(source.kindOfWork, key);
     case 'session':
       return source.sessionId;
     case 'model':

@@ -1,5 +1,7 @@
 import { type SQL, sql } from '../drizzle.cjs';
-import type { ReportFilter } from '../filters/report-filter.ts';
+import { isOneOf } from '../filters/attributed-to.ts';
+import { hasOneOf, hasWork, isOfPeople, type ReportFilter } from '../filters/report-filter.ts';
+import { kindOfTurn } from '../usage/rollup-definitions.ts';
 
 /** Times of roll-ups, events and responses, and sessions. Events alone are grouped by `timestamp`. */
 export type TimeColumn = 'bucket_start' | 'timestamp' | 'first_timestamp';
@@ -19,6 +21,10 @@ export interface ReportSource {
   agentVersion: SQL;
   /** Absent if rows have no model; then the session's models are used. */
   model?: SQL;
+  /** Absent if rows are of no turn; then the session's kinds are used. */
+  kindOfWork?: SQL;
+  /** Alias of rows of the ledger, or of entries, whose turns tell their kinds of work. */
+  turns?: string;
   tool?: SQL;
   toolKind?: SQL;
 }
@@ -37,12 +43,14 @@ export function toReportSource(alias: string, columns: { time: TimeColumn; own?:
     gitBranch: has('git_branch') ? column('git_branch') : column('git_branch', 's'),
     agentVersion: has('agent_version') ? column('agent_version') : column('agent_version', 's'),
     ...(has('model') && { model: column('model') }),
+    ...(has('kind_of_work') && { kindOfWork: column('kind_of_work') }),
+    ...(has('turn_line') && { turns: alias }),
     ...(has('tool_name') && { tool: column('tool_name') }),
     ...(has('tool_kind') && { toolKind: column('tool_kind') }),
   };
 }
 
-type OwnColumn = 'git_branch' | 'agent_version' | 'model' | 'tool_name' | 'tool_kind';
+type OwnColumn = 'git_branch' | 'agent_version' | 'model' | 'kind_of_work' | 'turn_line' | 'tool_name' | 'tool_kind';
 
 /** Joins the sessions of a source, as `s`. Postgres omits the join if nothing refers to it. */
 export const joinSessions = (
@@ -66,22 +74,31 @@ export const lookUpIfShort = (filter: Pick<ReportFilter, 'from' | 'to'>): SQL =>
 
 /** The conditions of a filter, for a WHERE. */
 export function toConditions(filter: ReportFilter, source: ReportSource): SQL {
-  const { from, to, agent, project, gitBranch, machine, person, model, sessionId, subagents } = filter;
+  const { from, to, agent, project, repository, gitBranch, machine, model, sessionId, subagents, tool, kindOfWork } =
+    filter;
   const conditions = [sql`${source.workspaceId} = ${filter.workspaceId}`];
   const times = source.indexedTime !== undefined && isShort(filter) ? [source.time, source.indexedTime] : [source.time];
   for (const time of times) {
     if (from !== null) conditions.push(sql`${time} >= ${from}::timestamptz`);
     if (to !== null) conditions.push(sql`${time} < ${to}::timestamptz`);
   }
-  if (agent !== undefined) conditions.push(sql`s.agent = ${agent}`);
-  if (project !== undefined) conditions.push(sql`s.project = ${project}`);
-  if (machine !== undefined) conditions.push(sql`s.machine = ${machine}`);
-  if (person !== undefined) conditions.push(sql`s.person = ${person}`);
-  if (gitBranch !== undefined) conditions.push(sql`${source.gitBranch} = ${gitBranch}`);
+  if (agent !== undefined) conditions.push(isOneOf(sql`s.agent`, agent));
+  if (project !== undefined) conditions.push(isOneOf(sql`s.project`, project));
+  if (repository !== undefined) conditions.push(isOneOf(sql`s.repository`, repository));
+  if (machine !== undefined) conditions.push(isOneOf(sql`s.machine`, machine));
+  const ofPeople = isOfPeople(filter, sql`s.person`, source.time);
+  if (ofPeople !== undefined) conditions.push(ofPeople);
+  if (gitBranch !== undefined) conditions.push(isOneOf(source.gitBranch, gitBranch));
   if (model !== undefined) {
-    conditions.push(source.model === undefined ? sql`${model} = ANY(s.models)` : sql`${source.model} = ${model}`);
+    conditions.push(source.model === undefined ? hasOneOf(sql`s.models`, model) : isOneOf(source.model, model));
+  }
+  if (kindOfWork !== undefined) {
+    const { workspaceId } = filter;
+    const own = source.turns === undefined ? source.kindOfWork : kindOfTurn(source.turns, workspaceId);
+    conditions.push(own === undefined ? hasWork(source.sessionId, workspaceId, kindOfWork) : isOneOf(own, kindOfWork));
   }
   if (sessionId !== undefined) conditions.push(sql`${source.sessionId} = ${sessionId}`);
+  if (tool !== undefined && source.tool !== undefined) conditions.push(sql`${source.tool} = ${tool}`);
   if (subagents === 'only') conditions.push(source.isSubagent);
   if (subagents === 'exclude') conditions.push(sql`NOT ${source.isSubagent}`);
   return sql.join(conditions, sql` AND `);

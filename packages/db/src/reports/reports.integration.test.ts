@@ -282,7 +282,7 @@ describe('usage', () => {
 
 it('reports which figures are not exact', async () => {
   expect(await readCaveats(pool.database, await toFilter())).toEqual({
-    unfinalised: { responses: 1, tokens_out: 1, estimated_tokens_out: 400 },
+    unfinalised: { responses: 1, tokens_out: 1, estimated_tokens_out: 400, estimated_cost_usd: expect.any(Number) },
     unpriced: { responses: 1, tokens: 20, models: ['brand-new'] },
     default_priced_responses: 2,
     without_timestamp: 2,
@@ -290,7 +290,7 @@ it('reports which figures are not exact', async () => {
     disagreements: { responses: 0, cost_usd: 0, lowest_cost_usd: 0, highest_cost_usd: 0 },
   });
   expect(await readCaveats(pool.database, await toFilter({ from: '2026-05-11' }))).toEqual({
-    unfinalised: { responses: 0, tokens_out: 0, estimated_tokens_out: 0 },
+    unfinalised: { responses: 0, tokens_out: 0, estimated_tokens_out: 0, estimated_cost_usd: 0 },
     unpriced: { responses: 0, tokens: 0, models: [] },
     default_priced_responses: 1,
     without_timestamp: 2,

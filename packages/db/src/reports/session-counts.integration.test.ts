@@ -51,26 +51,37 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-const FILTERS: Partial<ReportFilter>[] = [
+type NamedFilter = Partial<Pick<ReportFilter, 'from' | 'to' | 'person' | 'project' | 'model'>>;
+
+const FILTERS: NamedFilter[] = [
   {},
   ...[
-    { person: 'dina' },
-    { person: 'max' },
-    { project: '/app' },
-    { project: '/web' },
-    { model: OPUS },
-    { model: HAIKU },
+    { person: ['dina'] },
+    { person: ['max'] },
+    { project: ['/app'] },
+    { project: ['/web'] },
+    { model: [OPUS] },
+    { model: [HAIKU] },
   ],
   ...[
-    { person: 'dina', model: HAIKU },
-    { project: '/web', model: OPUS },
+    { person: ['dina'], model: [HAIKU] },
+    { project: ['/web'], model: [OPUS] },
+    { person: ['dina', 'max'], project: ['/app', '/nowhere'] },
+    { model: [OPUS, HAIKU], project: ['/app'] },
+    { model: [] },
   ],
   ...['04', '05', '06'].map((day) => ({ from: `2026-05-${day}T00:00:00.000Z`, to: `2026-05-${day}T23:59:59.999Z` })),
-  { person: 'dina', from: '2026-05-04T00:00:00.000Z', to: '2026-05-05T00:00:00.000Z' },
-  { model: HAIKU, from: '2026-05-05T00:00:00.000Z', to: '2026-05-06T00:00:00.000Z' },
+  { person: ['dina'], from: '2026-05-04T00:00:00.000Z', to: '2026-05-05T00:00:00.000Z' },
+  { model: [HAIKU], from: '2026-05-05T00:00:00.000Z', to: '2026-05-06T00:00:00.000Z' },
 ];
 const KEYS = ['model', 'person', 'project', 'day'] as const;
-const COMPARISON = { prices: new Map() as never, requestSizes: [], isComparable: () => false };
+const COMPARISON = {
+  prices: new Map() as never,
+  requestSizes: [],
+  isComparable: () => false,
+  knownModels: [],
+  isLaterGeneration: () => false,
+};
 
 const toFilter = async (part: Partial<ReportFilter>): Promise<ReportFilter> => ({
   ...(await resolveReportFilter(pool.database, TEST_WORKSPACE, { timeZone: 'UTC', subagents: 'include' })).filter,
@@ -86,7 +97,7 @@ interface Held {
 }
 
 /** Each response of the fleet that passes a filter, in each session that contains it. */
-const listHeld = ({ from, to, ...filter }: Partial<ReportFilter>): Held[] =>
+const listHeld = ({ from, to, ...filter }: NamedFilter): Held[] =>
   FLEET.flatMap(({ session_id, responses = [] }) =>
     responses.flatMap(({ timestamp, model, copiedTo = [] }) =>
       [session_id, ...copiedTo].map((id) => {
@@ -106,7 +117,7 @@ const listHeld = ({ from, to, ...filter }: Partial<ReportFilter>): Held[] =>
     ({ timestamp, ...held }) =>
       (from == null || String(timestamp) >= from) &&
       (to == null || String(timestamp) < to) &&
-      Object.entries(filter).every(([key, value]) => held[key as keyof Held] === value),
+      Object.entries(filter).every(([key, values]) => values?.includes(held[key as keyof Held])),
   );
 
 const countBy = (held: readonly Held[], key: keyof Held): Record<string, number> =>

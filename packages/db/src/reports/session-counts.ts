@@ -6,6 +6,7 @@ import { toDay, toDays } from '../usage/stale-days.ts';
 import {
   fromPart,
   type GroupPart,
+  joinReportedPeople,
   joinReportedSessions,
   listQueries,
   type NamedColumns,
@@ -15,7 +16,7 @@ import {
   toNameList,
   withSessions,
 } from './group-part.ts';
-import { isTimeKey, type ReportKey, type ReportScope, SESSION_KEYS, toKey } from './report-keys.ts';
+import { isSessionKey, isTimeKey, type ReportKey, type ReportScope, toKey } from './report-keys.ts';
 
 /**
  * If more days than this are stale or split, all sessions are counted from their rows, because each day is looked up by
@@ -55,7 +56,7 @@ export function countSessions(part: GroupPart, scope: ReportScope): SessionCount
   if (names.length === 0) return { queries, ofAll: countAllSessions(part, scope) };
   const countByKeys = (rows: SQL) =>
     sql`SELECT ${toNameList(names)}, count(*) AS session_count FROM ${rows} GROUP BY ${toNameList(names)}`;
-  if (names.every((name) => SESSION_KEYS.has(name))) {
+  if (names.every((name) => isSessionKey(name, scope))) {
     return {
       queries: [
         ...queries,
@@ -88,7 +89,7 @@ const selectKeysOfSessions = ({ keys: _keys, ...part }: GroupPart, scope: Report
   const source = { ...part.source, sessionId: sql`k.counted_session` };
   return sql`
     SELECT ${toColumns(toKeys({ source }, scope))}, k.counted_session
-    FROM (${selectSessionKeys(part, { ...scope, groupBy: [] })}) AS k ${joinReportedSessions(source, scope)}`;
+    FROM (${selectSessionKeys(part, { ...scope, groupBy: [] })}) AS k ${joinReportedSessions(source, scope)} ${joinReportedPeople(source, scope)}`;
 };
 
 /**
@@ -110,7 +111,8 @@ function listCountQueries(part: RowsOfPart, scope: ReportScope): SQL[] {
 function findCountedDays(part: GroupPart, scope: ReportScope): readonly string[] | undefined {
   const { counted } = part;
   const { sessionDays } = scope;
-  if (counted === undefined || scope.model !== undefined || scope.subagents !== 'include') return undefined;
+  if (counted === undefined || scope.subagents !== 'include') return undefined;
+  if (scope.model !== undefined || scope.tool !== undefined) return undefined;
   if (sessionDays === undefined || sessionDays.kind !== 'whole') return undefined;
   const keys = toKeys(part, scope).flatMap(([name]) => (isTimeKey(name) ? [] : [name]));
   const { rollup, key } = SESSION_TOTALS[counted];

@@ -6,10 +6,10 @@ import { joinAttribution } from '../usage/attribution.ts';
 import { listStaleDays, toDay, toDays } from '../usage/stale-days.ts';
 import { findSplitDays, toLocalTime } from './report-calendar.ts';
 import {
+  isAttributionKey,
   isTimeKey,
   type ReportKey,
   type ReportScope,
-  SESSION_KEYS,
   type SessionDays,
   type TotalUnit,
 } from './report-keys.ts';
@@ -27,7 +27,7 @@ const MAX_SESSION_DAYS = 200;
 /** The same for attributed totals, which look up the session of each row of such a day. */
 const MAX_ATTRIBUTED_DAYS = 50;
 
-/** Keys that totals have, besides SESSION_KEYS if they are attributed. */
+/** Keys that totals have, besides keys of attribution if they are attributed. */
 const TOTAL_KEYS: ReadonlySet<ReportKey> = new Set(['hour', 'day', 'week', 'month', 'model', 'tool', 'tool_kind']);
 
 /**
@@ -51,10 +51,11 @@ export async function findSessionDays(database: Database, scope: ReportScope): P
 
 /** The kind of totals that have all keys and filters of a report. */
 function chooseTotals(scope: ReportScope): TotalsKind | undefined {
-  const { agent, project, gitBranch, machine, person, sessionId, groupBy } = scope;
-  const keys = groupBy.filter((key) => !SESSION_KEYS.has(key));
-  if (gitBranch !== undefined || sessionId !== undefined || !keys.every((key) => TOTAL_KEYS.has(key))) return undefined;
-  const isFiltered = [agent, project, machine, person].some((value) => value !== undefined);
+  const { agent, project, repository, gitBranch, machine, person, attributed, sessionId, kindOfWork, groupBy } = scope;
+  const keys = groupBy.filter((key) => !isAttributionKey(key));
+  const isOfSessions = [gitBranch, sessionId, kindOfWork].some((value) => value !== undefined);
+  if (isOfSessions || !keys.every((key) => TOTAL_KEYS.has(key))) return undefined;
+  const isFiltered = [agent, project, repository, machine, person, attributed].some((value) => value !== undefined);
   if (!isFiltered && keys.length === groupBy.length) return 'whole';
   // Attributed totals have no hours. The sessions of a short time are looked up anyway, to list or count them.
   return groupBy.includes('hour') || scope.listsSessions === true ? undefined : 'attributed';

@@ -21,9 +21,9 @@ export const attachments = recountSchema.table(
     path: identifier().notNull(),
     kind: text().$type<AttachmentKind>().notNull(),
     size_bytes: bigint({ mode: 'number' }).notNull(),
-    /** Of the uploaded bytes. */
+    /** SHA-256 of the uploaded bytes. */
     sha256: text().notNull(),
-    /** Of the raw object, if that is a redacted copy of the same length. */
+    /** SHA-256 of the raw object, if that is a redacted copy of the same length. */
     stored_sha256: text(),
     object_key: text().notNull(),
     /** The file's modification time, by its machine's clock, but never later than its receipt. */

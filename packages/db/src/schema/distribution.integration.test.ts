@@ -1,9 +1,11 @@
 import { isOnCitus } from '@recount/local-postgres/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Database } from '../database/database.ts';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { createDatabasePool, type Database } from '../database/database.ts';
+import { readDiskUse } from '../database/disk-use.ts';
+import { preferScans } from '../database/planner.ts';
 import { getTableName, sql } from '../drizzle.cjs';
 import { LOCAL_TABLES, listPlacements } from '../migrations/distribute-tables.ts';
-import { migrateDatabase } from '../migrations/migrate-database.ts';
+import { checkSchemaVersion, migrateDatabase } from '../migrations/migrate-database.ts';
 import { createTestPool } from '../testing/create-test-pool.ts';
 import { sessions } from './transcripts.ts';
 
@@ -74,6 +76,15 @@ it.runIf(isOnCitus())('lets nodes plan what may write without the parameters, an
   expect(await readMode(pool.database)).toBe('auto');
 });
 
+it.runIf(isOnCitus())('lets no node compile statements that read whole tables', async () => {
+  const readJit = async (database: Database): Promise<unknown> => {
+    const { rows } = await database.execute(sql`
+      SELECT current_setting('jit') AS jit, count(*) FROM ${sessions} WHERE workspace_id = ${'none'}`);
+    return rows[0]?.jit;
+  };
+  expect(await pool.withSnapshot((snapshot) => preferScans(snapshot, () => readJit(snapshot)))).toBe('off');
+});
+
 it.runIf(isOnCitus())('distributes the tables that a migration adds to a distributed database', async () => {
   const readType = async (): Promise<unknown> => {
     const { rows } = await pool.pool.query(
@@ -96,3 +107,39 @@ it.runIf(isOnCitus())('distributes the tables that a migration adds to a distrib
 async function readOwnMode(database: Database): Promise<unknown> {
   return (await database.execute(sql`SELECT current_setting('plan_cache_mode') AS mode`)).rows[0]?.mode;
 }
+
+describe.runIf(isOnCitus())('on a cluster', () => {
+  it('lets every shard move while it is written', async () => {
+    const { rows } = await pool.pool.query(`
+      SELECT c.relname FROM pg_dist_partition AS p JOIN pg_class AS c ON c.oid = p.logicalrelid
+      WHERE p.partmethod = 'h' AND c.relreplident = 'd'
+        AND NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = c.oid AND i.indisprimary)`);
+    expect(rows).toEqual([]);
+  });
+
+  it('is as large as all of its nodes', async () => {
+    const { rows } = await pool.pool.query<{ bytes: number }>(
+      'SELECT pg_database_size(current_database())::float8 AS bytes',
+    );
+    const { databaseBytes, searchBytes } = await readDiskUse(pool.database);
+    expect(databaseBytes).toBeGreaterThan(2 * (rows[0]?.bytes ?? 0));
+    expect(searchBytes).toBeGreaterThan(0);
+  });
+
+  it('refuses to work on a node other than the coordinator', async () => {
+    const { rows } = await pool.pool.query<{ port: number }>(
+      'SELECT nodeport AS port FROM pg_dist_node WHERE groupid > 0',
+    );
+    const url = new URL(inject('postgres').serverUrl);
+    const { rows: names } = await pool.pool.query<{ name: string }>('SELECT current_database() AS name');
+    [url.port, url.pathname] = [String(rows[0]?.port), `/${names[0]?.name}`];
+    const node = createDatabasePool({ connectionString: url.href });
+    try {
+      const sentence = /node of a Citus cluster\. Connect to its coordinator/;
+      await expect(checkSchemaVersion(node.database)).rejects.toThrow(sentence);
+      await expect(migrateDatabase(url.href)).rejects.toThrow(sentence);
+    } finally {
+      await node.close();
+    }
+  });
+});

@@ -22,7 +22,7 @@ export const findings = recountSchema.table(
     kind: text().$type<StoredFindingKind>().notNull(),
     is_subagent: boolean().notNull(),
     model: text(),
-    /** Of the response; null for findings about other things. */
+    /** The branch of the response; null for findings about other things. */
     git_branch: text(),
     /** Time of the first call, of the response after the pause, or of the last activity. */
     timestamp: isoTimestamp(),

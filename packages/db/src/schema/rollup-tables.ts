@@ -23,7 +23,7 @@ import {
   usageTotalKey,
 } from './rollups.ts';
 
-/** Sums over all sessions of a workspace, and over the sessions of each agent, project, person and machine. */
+/** Sums over all sessions of a workspace, and over the sessions of each agent, project, repository, person and machine. */
 export const TOTALS_KINDS = ['whole', 'attributed'] as const;
 export type TotalsKind = (typeof TOTALS_KINDS)[number];
 

@@ -1,4 +1,4 @@
-import type { ToolKind, UsageSums } from '@recount/core';
+import type { KindOfWork, ToolKind, UsageSums } from '@recount/core';
 import { type AnyPgColumn, boolean, index, integer, numeric, type SQL, sql, text } from '../drizzle.cjs';
 import { bytes, identifier, isoTimestamp, recountSchema, tokens } from './column-types.ts';
 import { COST_UNIT_COLUMNS, SUMMED_TOKENS, toColumns } from './usage-columns.ts';
@@ -17,6 +17,8 @@ export const usageKey = () => ({
   agent_id: text(),
   git_branch: text(),
   agent_version: text(),
+  /** The kind of the turn in the session's own transcript. */
+  kind_of_work: text().$type<KindOfWork>().notNull().default('unknown'),
   /** Held by the session, credited to another one. */
   is_shared: boolean().notNull(),
 });
@@ -188,10 +190,10 @@ export const toolDayTotal = recountSchema.table(
 );
 
 /** The part of a session that reports attribute its usage to. */
-const attribution = () => ({ agent: text(), project: text(), person: text(), machine: text() });
+const attribution = () => ({ agent: text(), project: text(), person: text(), machine: text(), repository: text() });
 export const ATTRIBUTION = Object.keys(attribution()) as (keyof ReturnType<typeof attribution>)[];
 
-/** Sums of usage_day_rollup over the sessions of the same agent, project, person and machine, by UTC day. */
+/** Sums of usage_day_rollup over the sessions of the same agent, project, repository, person and machine, by UTC day. */
 export const usageAttributionTotal = recountSchema.table(
   'usage_attribution_total',
   { ...total(), ...attribution(), ...usageTotalKey(), ...usageSums() },

@@ -35,8 +35,10 @@ export const transcriptFigures = () => ({
   initial_prompt: text(),
   project: text(),
   git_branch: text(),
-  /** Without credentials. */
+  /** Name of the repository, the same in all of its worktrees and clones, see packages/core's `toRepositoryName`. */
   repository: text(),
+  /** Address of the remote as the agent records it, without credentials. */
+  repository_url: text(),
   commit_hash: text(),
   agent_version: text(),
   title: text(),

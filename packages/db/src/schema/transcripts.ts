@@ -59,6 +59,12 @@ export const transcripts = recountSchema.table(
      */
     machine: text(),
     person: text(),
+    /**
+     * Address of the remote, or else the main folder, of the repository that git found at the working directory, and the
+     * folder of its worktree; as stated by the uploader, without credentials. Null means unknown.
+     */
+    sent_repository: text(),
+    worktree: text(),
     /** Transcript of the session whose bytes this one begins with, as seen when this one was received. */
     grown_from: identifier(),
     /** SHA-256 of the bytes after those. */
@@ -158,6 +164,7 @@ export const sessions = recountSchema.table(
     index('sessions_agent').on(table.workspace_id, table.agent),
     index('sessions_models').on(table.workspace_id, modelListKey(table.models)),
     index('sessions_project').on(table.workspace_id, table.project),
+    index('sessions_repository').on(table.workspace_id, table.repository),
     index('sessions_branch').on(table.workspace_id, table.git_branch),
     index('sessions_machine').on(table.workspace_id, table.machine).where(sql`machine IS NOT NULL`),
     index('sessions_person').on(table.workspace_id, table.person, table.machine),

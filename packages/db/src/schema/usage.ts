@@ -44,6 +44,8 @@ const responseOrigin = () => ({
   agent_id: text(),
   git_branch: text(),
   agent_version: text(),
+  /** Line of the prompt that its turn began with, in its row set; null if an older parser read it. */
+  turn_line: integer(),
 });
 
 /** Bulk table with every copy of an API response in a transcript. The ledger is derived from it. */
@@ -147,7 +149,7 @@ export const toolCalls = recountSchema.table(
 /** Events that reports select by time. The others, mostly prompts, cost no index. */
 const isReportedKind = sql`kind IN ('api_error', 'api_retry', 'compaction', 'pull_request')`;
 
-/** Bulk table with prompts, compactions, API errors, retries, pull requests, commands. */
+/** Bulk table with prompts, turns (their names are their kinds of work), compactions, API errors, retries, pull requests, commands. */
 export const sessionEvents = recountSchema.table(
   'session_events',
   {
@@ -167,6 +169,7 @@ export const sessionEvents = recountSchema.table(
     primaryKey({ name: 'session_events_pk', columns: [table.workspace_id, table.row_set_id, table.event_number] }),
     index('session_events_time').on(table.workspace_id, table.kind, table.timestamp).where(isReportedKind),
     index('session_events_key').on(table.workspace_id, table.event_key).where(isReportedKind),
+    index('session_events_turn').on(table.workspace_id, table.row_set_id, table.line_number).where(sql`kind = 'turn'`),
     index('session_events_api_error').on(table.workspace_id, table.session_id).where(sql`kind = 'api_error'`),
     index('session_events_pull_request').on(table.workspace_id, table.name).where(sql`kind = 'pull_request'`),
   ],

@@ -1,4 +1,5 @@
-import { bigint, boolean, index, integer, primaryKey, sql, text, unique } from '../drizzle.cjs';
+import type { ApiKeyScope, DeviceScope, TextReaders } from '@recount/contract/access';
+import { bigint, boolean, index, integer, jsonb, primaryKey, sql, text, unique } from '../drizzle.cjs';
 import { identifier, isoTimestamp, jsonObject, recountSchema } from './column-types.ts';
 
 /** Tenants. No row of one is ever visible to another. */
@@ -7,12 +8,16 @@ export const workspaces = recountSchema.table('workspaces', {
   name: text().notNull().unique(),
   /** Shown beside costs, which are not converted. */
   currency_label: text().notNull().default('USD'),
+  /** For a demo, the moment that its generated transcripts end at; null for any other workspace. */
+  demo_ends_at: isoTimestamp(),
+  /** Who may see the texts of others: all who read, or only keys with the scope `texts`. */
+  text_readers: text().$type<TextReaders>().notNull().default('readers'),
+  /** Names of people are shown only in workspaces of at least this many; null means always. */
+  names_from_people: integer(),
+  /** Secret that pseudonyms are made with; null until they are switched on. */
+  pseudonym_salt: text(),
   created_at: isoTimestamp().notNull().default(sql`now()`),
 });
-
-/** `admin` includes `ingest` and `read`; `operator` includes none and is for what concerns all workspaces. */
-export const API_KEY_SCOPES = ['ingest', 'read', 'admin', 'operator'] as const;
-export type ApiKeyScope = (typeof API_KEY_SCOPES)[number];
 
 /** Only the SHA-256 of keys is stored; `hint` is their last characters, to distinguish them. */
 export const apiKeys = recountSchema.table(
@@ -31,19 +36,41 @@ export const apiKeys = recountSchema.table(
      * states.
      */
     person: text(),
+    /**
+     * The account at an OpenID provider that signs in with this key, which then is the account in this workspace. No one
+     * knows its secret. Null for other keys.
+     */
+    issuer: text(),
+    subject: text(),
     created_at: isoTimestamp().notNull().default(sql`now()`),
     /** The key is rejected from then on; null means never. */
     expires_at: isoTimestamp(),
     /** Hash of the key before it was rotated; valid until then. */
     previous_key_hash: text(),
     previous_expires_at: isoTimestamp(),
+    /** The number of machines that a key with the scope enrol may have; null means any number. */
+    machine_limit: integer(),
+    /** The key that this one's machine enrolled with; null for other keys. */
+    enrolled_by: identifier(),
+    /** SHA-256 of what tells that machine from others; null for other keys. */
+    machine_id: text(),
+    /** SHA-256 of the code of the link that signs a browser in with this key, once; null if there is none. */
+    sign_in_link_hash: text(),
+    sign_in_link_expires_at: isoTimestamp(),
+    /** The key that made the link; null if it was made on the server. */
+    sign_in_link_by: identifier(),
+    /** The end of that key's secret, when browsers are signed out that used the link; null means never. */
+    sign_in_link_ends_at: isoTimestamp(),
     last_used_at: isoTimestamp(),
     revoked_at: isoTimestamp(),
   },
   (table) => [
     primaryKey({ columns: [table.workspace_id, table.id] }),
+    unique('api_keys_sign_in_link_unique').on(table.sign_in_link_hash),
     unique('api_keys_key_hash_unique').on(table.key_hash),
     unique('api_keys_previous_key_hash_unique').on(table.previous_key_hash),
+    unique('api_keys_machine_unique').on(table.workspace_id, table.enrolled_by, table.machine_id),
+    unique('api_keys_account_unique').on(table.workspace_id, table.issuer, table.subject),
     index('api_keys_workspace_name').on(table.workspace_id, table.name),
   ],
 );
@@ -62,10 +89,20 @@ export const signIns = recountSchema.table(
     key_id: identifier().notNull(),
     /** Hash of the key's secret at that time. The sign-in ends with that secret. */
     key_hash: text().notNull(),
+    /** The key that made the link that it signed in with, whose revocation ends it; null without a link of a key. */
+    linked_by: identifier(),
     cookie_hash: text().notNull(),
     page_hash: text().notNull(),
     /** As it names itself, shortened; null if it does not. */
     browser: text(),
+    /** Id of the provider in the settings; null for a sign-in with a key or a link. */
+    provider: text(),
+    /** Encrypted tokens of the provider; null if there are none. */
+    sealed_tokens: text(),
+    /** Last time that the provider confirmed the account. Null without a refresh token. */
+    checked_at: isoTimestamp(),
+    /** Start of a check that is under way. */
+    check_started_at: isoTimestamp(),
     created_at: isoTimestamp().notNull().default(sql`now()`),
     last_used_at: isoTimestamp().notNull().default(sql`now()`),
     expires_at: isoTimestamp().notNull(),
@@ -87,8 +124,8 @@ export const deviceRequests = recountSchema.table(
     /** SHA-256 of the code that the machine redeems for its key. */
     device_code_hash: text().notNull(),
     machine: text().notNull(),
-    /** Scopes of the key; never `admin` or `operator`. */
-    scopes: text().array().$type<Exclude<ApiKeyScope, 'admin' | 'operator'>[]>().notNull(),
+    /** Scopes of the key. */
+    scopes: text().array().$type<DeviceScope[]>().notNull(),
     requested_at: isoTimestamp().notNull().default(sql`now()`),
     expires_at: isoTimestamp().notNull(),
     last_polled_at: isoTimestamp(),
@@ -139,25 +176,56 @@ export const workspaceSettings = recountSchema.table('workspace_settings', {
   redaction: text().$type<RedactionMode>().notNull().default('off'),
   rows_max_age_days: integer(),
   raw_max_age_days: integer(),
+  /** Subscriptions, in the order of their addition. */
+  plans: jsonb().$type<StoredPlan[]>().notNull().default([]),
   updated_at: isoTimestamp().notNull().default(sql`now()`),
 });
+
+/** A subscription of the workspace (`person` is null) or of one person. */
+export interface StoredPlan {
+  name: string;
+  person: string | null;
+  /** The agent that it is for; null means all. */
+  agent: string | null;
+  /** Price of a seat in a month, US dollars. */
+  monthly_usd: number;
+  seats: number;
+}
 
 export const MAINTENANCE_CHECKS = ['doctor', 'verify'] as const;
 export type MaintenanceCheckKind = (typeof MAINTENANCE_CHECKS)[number];
 
+/** The request and the start of a run that reprices stored usage. */
+export interface RepriceTask {
+  /** Names of models, which may end in `*`; empty means all. */
+  models: string[];
+  /** `worker` means that any worker takes it, also after the one before has died; `process` runs it itself. */
+  runner: 'worker' | 'process';
+  /** Sums of the workspace before the run; absent until it begins. */
+  before?: RepriceSums;
+}
+
+/** Sums of all responses of a workspace, each counted once. */
+export interface RepriceSums {
+  responses: number;
+  unpriced_responses: number;
+  cost_usd: number;
+}
+
 /**
- * Checks that were started by a request, one row for each kind and workspace. A second one cannot start while the first
- * one is running. No foreign key, because there are checks of the whole installation.
+ * Checks and repricing that were started by a request, one row for each kind and workspace. A second one cannot start
+ * while the first one is running. No foreign key, because there are checks of the whole installation.
  */
 export const maintenanceChecks = recountSchema.table(
   'maintenance_checks',
   {
     /** '' for a check of all workspaces. */
     workspace_id: identifier().notNull(),
-    kind: text().$type<MaintenanceCheckKind>().notNull(),
+    kind: text().$type<MaintenanceCheckKind | 'reprice'>().notNull(),
     /** ULID of the run. A process cannot change the row of another run. */
     run_id: identifier().notNull(),
-    state: text().$type<'running' | 'done' | 'failed' | 'interrupted'>().notNull(),
+    /** Only repricing is queued, and can be cancelled. */
+    state: text().$type<'queued' | 'running' | 'done' | 'failed' | 'interrupted' | 'cancelled'>().notNull(),
     /** Repairs what it finds. */
     is_fix: boolean().notNull(),
     actor: text().notNull(),
@@ -172,10 +240,12 @@ export const maintenanceChecks = recountSchema.table(
     total_count: bigint({ mode: 'number' }),
     /** Why it failed. */
     failure_reason: text(),
-    /** Of the last completed run, which may be an earlier one. */
+    /** The result of the last completed run, which may be an earlier one. */
     report: jsonObject(),
     report_at: isoTimestamp(),
     report_is_fix: boolean(),
+    /** The request and start of a run that reprices; null for checks. */
+    task: jsonb().$type<RepriceTask>(),
   },
   (table) => [primaryKey({ columns: [table.workspace_id, table.kind] })],
 );

@@ -1,13 +1,13 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { searchPostings, searchSegmentRowSets, searchSegments } from '../schema/search.ts';
-import { transcripts } from '../schema/transcripts.ts';
 import { findCandidates, planTokens, type TokenPlan } from './candidates.ts';
 import type { SearchTarget } from './parse-search-query.ts';
 import { decompress } from './postings.ts';
 import {
   type DocumentKeys,
   type DocumentPlaces,
+  type SegmentDocument,
   TEXT_ROLES,
   type TextRole,
   unpackKeys,
@@ -15,13 +15,7 @@ import {
 } from './segment-documents.ts';
 
 /** A text that may match. */
-export interface CandidateText {
-  rowSetId: string;
-  messageId: string;
-  blockOrder: number;
-  role: TextRole;
-  length: number;
-}
+export type CandidateText = Omit<SegmentDocument, 'latestMs'>;
 
 /** Restricts candidates by what segments know. */
 export interface CandidateFilter {
@@ -29,20 +23,15 @@ export interface CandidateFilter {
   roles: ReadonlySet<TextRole> | undefined;
   /** Texts that are certainly older are left out. */
   fromMs: number | undefined;
-  /** Only segments with a row set of this session are read. Undefined means all. */
-  sessionId: string | undefined;
+  /** Undefined means all. */
+  rowSetIds: ReadonlySet<string> | undefined;
 }
 
-/** Candidates by the latest time that they may have, newest first. */
-export interface CandidateReader {
-  /** About this number of the next candidates, and all that may be as new as the last of them; undefined at the end. */
-  next(size: number): Promise<CandidateText[] | undefined>;
-  /** No candidate that is left is newer; minus infinity at the end. */
-  readonly latestLeftMs: number;
-}
-
-/** Segments whose postings are read together. */
-const READ_SEGMENTS = 128;
+/** Segments whose postings are read together: at first few, which suffice if each has the texts of a short time. */
+const FIRST_SEGMENTS = 32;
+const MAX_READ_SEGMENTS = 256;
+/** The segments of more row sets are most segments. */
+const MAX_ROW_SETS = 2000;
 /** Candidates whose times are compared to choose the next ones. */
 const MAX_SAMPLE = 4096;
 
@@ -69,21 +58,20 @@ export async function openCandidates(
 ): Promise<CandidateReader> {
   const { rows } = await snapshot.execute<{ id: string; latest_ms: number | null }>(sql`
     SELECT segment_id AS id, extract(epoch FROM latest_at)::float8 * 1000 AS latest_ms
-    FROM ${searchSegments} WHERE workspace_id = ${workspaceId} AND ${toSegmentCondition(workspaceId, filter.sessionId)}`);
+    FROM ${searchSegments} WHERE workspace_id = ${workspaceId} AND ${toSegmentCondition(workspaceId, filter.rowSetIds)}`);
   const segments = rows
     .map(({ id, latest_ms }) => ({ id, latestMs: latest_ms ?? Number.POSITIVE_INFINITY }))
     .filter(({ latestMs }) => filter.fromMs === undefined || latestMs >= filter.fromMs)
     .sort((one, other) => other.latestMs - one.latestMs);
   const removed = await readRemovedRowSets(snapshot, workspaceId);
-  return new SegmentCandidates(snapshot, workspaceId, planTokens(target), filter, segments, removed);
+  return new CandidateReader(snapshot, workspaceId, planTokens(target), filter, segments, removed);
 }
 
-function toSegmentCondition(workspaceId: string, sessionId: string | undefined): SQL {
-  if (sessionId === undefined) return sql`true`;
+function toSegmentCondition(workspaceId: string, rowSetIds: ReadonlySet<string> | undefined): SQL {
+  if (rowSetIds === undefined || rowSetIds.size > MAX_ROW_SETS) return sql`true`;
   return sql`segment_id = ANY(ARRAY(
-    SELECT r.segment_id FROM ${transcripts} AS t
-    JOIN ${searchSegmentRowSets} AS r ON r.workspace_id = t.workspace_id AND r.row_set_id = t.row_set_id
-    WHERE t.workspace_id = ${workspaceId} AND t.session_id = ${sessionId}))`;
+    SELECT DISTINCT segment_id FROM ${searchSegmentRowSets}
+    WHERE workspace_id = ${workspaceId} AND row_set_id = ANY(${sql.param([...rowSetIds])}::text[])))`;
 }
 
 /** By segment. */
@@ -99,7 +87,8 @@ async function readRemovedRowSets(snapshot: Database, workspaceId: string): Prom
   return removed;
 }
 
-class SegmentCandidates implements CandidateReader {
+/** Candidates by the latest time that they may have, newest first. */
+export class CandidateReader {
   readonly #snapshot: Database;
   readonly #workspaceId: string;
   readonly #plan: TokenPlan;
@@ -108,6 +97,7 @@ class SegmentCandidates implements CandidateReader {
   readonly #removed: ReadonlyMap<string, ReadonlySet<string>>;
   #open: OpenSegment[] = [];
   #readSegments = 0;
+  #nextCount = FIRST_SEGMENTS;
   #latestOpenMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -126,10 +116,12 @@ class SegmentCandidates implements CandidateReader {
     this.#removed = removed;
   }
 
+  /** No candidate that is left is newer; minus infinity at the end. */
   get latestLeftMs(): number {
     return Math.max(this.#latestOpenMs, this.#segments[this.#readSegments]?.latestMs ?? Number.NEGATIVE_INFINITY);
   }
 
+  /** About this number of the next candidates, and all that may be as new as the last of them; undefined at the end. */
   async next(size: number): Promise<CandidateText[] | undefined> {
     while (this.latestLeftMs > Number.NEGATIVE_INFINITY) {
       const unreadMs = this.#segments[this.#readSegments]?.latestMs;
@@ -208,8 +200,9 @@ class SegmentCandidates implements CandidateReader {
 
   /** Finds the candidates of the next segments. */
   async #readMore(): Promise<void> {
-    const some = this.#segments.slice(this.#readSegments, this.#readSegments + READ_SEGMENTS);
+    const some = this.#segments.slice(this.#readSegments, this.#readSegments + this.#nextCount);
     this.#readSegments += some.length;
+    this.#nextCount = Math.min(2 * this.#nextCount, MAX_READ_SEGMENTS);
     const shards = await this.#readShards(some.map(({ id }) => id));
     const candidates = new Map<string, Uint16Array>();
     for (const [id, postings] of shards) {
@@ -217,21 +210,32 @@ class SegmentCandidates implements CandidateReader {
       if (documents.length > 0) candidates.set(id, documents);
     }
     if (candidates.size === 0) return;
-    const { rows } = await this.#snapshot.execute<{ id: string; places: Buffer }>(sql`
-      SELECT segment_id AS id, places FROM ${searchSegments}
+    // Keys name the row sets. They are large, so without this filter they are read later, of few segments.
+    const keys = this.#filter.rowSetIds === undefined ? sql`NULL` : sql`keys`;
+    const { rows } = await this.#snapshot.execute<{ id: string; places: Buffer; keys: Buffer | null }>(sql`
+      SELECT segment_id AS id, places, ${keys} AS keys FROM ${searchSegments}
       WHERE workspace_id = ${this.#workspaceId} AND segment_id = ANY(${sql.param([...candidates.keys()])}::text[])`);
-    for (const { id, places: packed } of rows) this.#addSegment(id, unpackPlaces(packed), candidates.get(id));
+    for (const { id, places, keys } of rows) {
+      const segment = { id, places: unpackPlaces(places), keys: keys === null ? undefined : unpackKeys(keys) };
+      this.#addSegment(segment, candidates.get(id) ?? new Uint16Array());
+    }
   }
 
-  #addSegment(id: string, places: DocumentPlaces, candidates: Uint16Array = new Uint16Array()): void {
-    const { roles, fromMs = Number.NEGATIVE_INFINITY } = this.#filter;
-    const left = candidates.filter((document) => {
-      const role = TEXT_ROLES[places.roles[document] ?? 0] ?? 'text';
-      return (places.latestMs[document] ?? 0) >= fromMs && (roles === undefined || roles.has(role));
-    });
-    if (left.length === 0) return;
-    this.#open.push({ id, places, keys: undefined, left });
-    for (const document of left) this.#latestOpenMs = Math.max(this.#latestOpenMs, places.latestMs[document] ?? 0);
+  #addSegment(segment: Omit<OpenSegment, 'left'>, candidates: Uint16Array): void {
+    const { roles, fromMs = Number.NEGATIVE_INFINITY, rowSetIds } = this.#filter;
+    const { latestMs, roles: roleOf, rowSets } = segment.places;
+    const isWantedRole = TEXT_ROLES.map((role) => roles === undefined || roles.has(role));
+    const isWantedRowSet = segment.keys?.rowSetIds.map((id) => rowSetIds === undefined || rowSetIds.has(id));
+    const left = new Uint16Array(candidates.length);
+    let count = 0;
+    for (const document of candidates) {
+      const timeMs = latestMs[document] ?? 0;
+      if (timeMs < fromMs || !isWantedRole[roleOf[document] ?? 0]) continue;
+      if (isWantedRowSet !== undefined && !isWantedRowSet[rowSets[document] ?? 0]) continue;
+      left[count++] = document;
+      if (timeMs > this.#latestOpenMs) this.#latestOpenMs = timeMs;
+    }
+    if (count > 0) this.#open.push({ ...segment, left: left.subarray(0, count) });
   }
 
   async #readShards(segmentIds: string[]): Promise<Map<string, Map<number, Uint8Array>>> {

@@ -5,7 +5,7 @@ import type { SearchKind } from '../schema/search.ts';
 import { type CandidateReader, type CandidateText, openCandidates } from './candidate-reader.ts';
 import { createSubstringMatcher, createTextMatcher, type WordPositions } from './match-text.ts';
 import type { SearchTarget } from './parse-search-query.ts';
-import { type PrimaryRowSet, readPrimaryRowSets } from './primary-row-sets.ts';
+import { listPrimaryRowSets, type PrimaryRowSet, readPrimaryRowSets } from './primary-row-sets.ts';
 import { readTexts, type StoredText } from './read-texts.ts';
 import { toBlockText, toCopyKey, toSearchableText, toSearchKind } from './search-text.ts';
 import { compareText } from './search-words.ts';
@@ -28,7 +28,7 @@ export interface FoundText {
   byteOffset: number;
   copyKey: string;
   isCut: boolean;
-  /** Of the query's words, for ranking; none by substring. */
+  /** Positions of the query's words, for ranking; none by substring. */
   positions: WordPositions;
   length: number;
 }
@@ -60,12 +60,14 @@ export async function findTexts(
   limit: number,
   check: () => void,
 ): Promise<FoundText[]> {
+  const listed = await listPrimaryRowSets(snapshot, filter);
+  check();
   const candidates = await openCandidates(snapshot, filter.workspaceId, target, {
     roles: filter.kinds && new Set(filter.kinds.flatMap((kind) => ROLES_BY_KIND[kind])),
     fromMs: filter.from === null ? undefined : Date.parse(filter.from),
-    sessionId: filter.sessionId,
+    rowSetIds: listed && new Set(listed.map(({ rowSetId }) => rowSetId)),
   });
-  const verifier = new Verifier(snapshot, target, filter);
+  const verifier = new Verifier(snapshot, target, filter, listed ?? []);
   let size = FIRST_CANDIDATES;
   let verified = 0;
   while (!verifier.isComplete(candidates, limit)) {
@@ -98,14 +100,13 @@ class Verifier {
   readonly #snapshot: Database;
   readonly #filter: SearchFilter;
   readonly #match: (text: string) => WordPositions | undefined;
-  readonly #messageCondition: SQL;
   /** Undefined for those that search does not show. */
   readonly #rowSets = new Map<string, PrimaryRowSet | undefined>();
 
-  constructor(snapshot: Database, target: SearchTarget, filter: SearchFilter) {
+  constructor(snapshot: Database, target: SearchTarget, filter: SearchFilter, known: readonly PrimaryRowSet[]) {
     this.#snapshot = snapshot;
     this.#filter = filter;
-    this.#messageCondition = toMessageCondition(filter);
+    for (const rowSet of known) this.#rowSets.set(rowSet.rowSetId, rowSet);
     if (target.mode === 'text') this.#match = createTextMatcher(target.query);
     else {
       const contains = createSubstringMatcher(target.part);
@@ -127,10 +128,11 @@ class Verifier {
       const rowSet = this.#rowSets.get(text.rowSetId);
       return rowSet === undefined ? [] : [{ ...text, rowSet }];
     });
+    const { workspaceId } = this.#filter;
     for (let start = 0; start < wanted.length; start += MAX_READ_TEXTS) {
       check();
       const some = wanted.slice(start, start + MAX_READ_TEXTS);
-      for (const row of await readTexts(this.#snapshot, this.#filter.workspaceId, some, this.#messageCondition)) {
+      for (const row of await readTexts(this.#snapshot, workspaceId, some, toMessageCondition(this.#filter, some))) {
         const text = some[row.index];
         const found = text && this.#verifyText(text, row);
         if (found !== undefined) this.found.push(found);
@@ -179,12 +181,14 @@ class Verifier {
 }
 
 /** Messages without a time pass neither `from` nor `to`. */
-function toMessageCondition({ from, to, subagents }: SearchFilter): SQL {
+function toMessageCondition({ from, to, subagents }: SearchFilter, texts: readonly { rowSet: PrimaryRowSet }[]): SQL {
+  const subagentIds = new Set(texts.filter(({ rowSet }) => rowSet.isSubagent).map(({ rowSet }) => rowSet.rowSetId));
   const conditions = [
     sql`true`,
     from !== null && sql`m."timestamp" >= ${from}::timestamptz`,
     to !== null && sql`m."timestamp" < ${to}::timestamptz`,
     subagents === 'exclude' && sql`NOT m.is_sidechain`,
+    subagents === 'only' && sql`(m.is_sidechain OR m.row_set_id = ANY(${sql.param([...subagentIds])}::text[]))`,
   ];
   return sql.join(
     conditions.filter((condition) => condition instanceof Object),

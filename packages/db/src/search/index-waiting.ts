@@ -4,7 +4,7 @@ import { tryLockSessions } from '../database/lock-sessions.ts';
 import { lockWorkspace } from '../database/locks.ts';
 import { preferIndexes } from '../database/planner.ts';
 import { sql } from '../drizzle.cjs';
-import { searchSegmentRowSets, searchSegments, searchWaiting } from '../schema/search.ts';
+import { searchWaiting } from '../schema/search.ts';
 import { transcripts } from '../schema/transcripts.ts';
 import { markRemovedFromSearch } from '../transcripts/delete-rows.ts';
 import { MAX_SEGMENT_DOCUMENTS } from './postings.ts';
@@ -124,7 +124,6 @@ async function indexRowSets(
   workspaceId: string,
   rowSetIds: readonly string[],
 ): Promise<number> {
-  await forgetLostSegments(transaction, workspaceId, rowSetIds);
   await markRemovedFromSearch(transaction, workspaceId, rowSetIds);
   const copier = createRowCopier(client);
   const addSegment = openSegmentTables(copier, workspaceId);
@@ -148,17 +147,6 @@ async function indexRowSets(
   await copier.sendAll();
   await transaction.execute(sql`DELETE FROM ${searchWaiting} WHERE ${isAnyOf(workspaceId, rowSetIds)}`);
   return documents;
-}
-
-/** No one makes a segment again that does not exist. */
-async function forgetLostSegments(
-  transaction: Database,
-  workspaceId: string,
-  rowSetIds: readonly string[],
-): Promise<void> {
-  await transaction.execute(sql`
-    DELETE FROM ${searchSegmentRowSets} AS r WHERE ${isAnyOf(workspaceId, rowSetIds)} AND NOT EXISTS (
-      SELECT FROM ${searchSegments} AS s WHERE s.workspace_id = ${workspaceId} AND s.segment_id = r.segment_id)`);
 }
 
 /** Delays the row sets' next attempts by 2, 4, 8 … seconds. */

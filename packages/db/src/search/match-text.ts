@@ -1,5 +1,14 @@
 import type { SearchQuery, SearchTerm } from './parse-search-query.ts';
-import { classifyUnit, foldCase, LETTER, MAX_DOCUMENT_WORDS, toLexemes, visitWords } from './search-words.ts';
+import {
+  classifyUnit,
+  foldCase,
+  isSurrogate,
+  LETTER,
+  MAX_DOCUMENT_WORDS,
+  SEPARATOR,
+  toLexemes,
+  visitWords,
+} from './search-words.ts';
 
 /** Ascending positions of the lexemes of a text that a query names, from 1. */
 export type WordPositions = ReadonlyMap<string, readonly number[]>;
@@ -26,29 +35,34 @@ export function createTextMatcher(query: SearchQuery): TextMatcher {
 
 const isBeginning = ({ words, isPrefix }: SearchTerm, index: number): boolean => isPrefix && index === words.length - 1;
 
-const HAS_OTHER_LETTERS = /[^\0-\x7f]/;
-
 function findPositions(
   text: string,
   parts: readonly string[],
   isWanted: (lexeme: string) => boolean,
 ): Map<string, number[]> {
   const positions = new Map<string, number[]>();
-  const add = (start: number, end: number, position: number): void => {
+  visitWordsWith(text, parts, (start, end, position) => {
     for (const lexeme of toLexemes(text.slice(start, end))) {
       if (!isWanted(lexeme)) continue;
       const known = positions.get(lexeme);
       if (known === undefined) positions.set(lexeme, [position]);
       else known.push(position);
     }
-  };
-  const places = findParts(foldCase(text), parts);
-  if (!HAS_OTHER_LETTERS.test(text)) visitAsciiWords(text, places, add);
-  else visitOtherWords(text, places, add);
+  });
   return positions;
 }
 
 type AddWord = (start: number, end: number, position: number) => void;
+
+/**
+ * Calls `add` with the start, end and position of each word that may have a lexeme that begins with one of the parts,
+ * which are in lower case. Positions count all words, from 1.
+ */
+export function visitWordsWith(text: string, parts: readonly string[], add: AddWord): void {
+  const places = findParts(foldCase(text), parts);
+  if (hasOtherLetters(text)) visitAllWords(text, places, add);
+  else visitAsciiWords(text, places, add);
+}
 
 const isAsciiLetter = Uint8Array.from({ length: 128 }, (_, unit) => (classifyUnit(unit) === LETTER ? 1 : 0));
 
@@ -77,23 +91,26 @@ function visitAsciiWords(text: string, places: readonly number[], add: AddWord):
   }
 }
 
-/** Passes also every word with letters outside of ASCII, because it may be written in several ways. */
-function visitOtherWords(text: string, places: readonly number[], add: AddWord): void {
+/** Letters outside of ASCII, which may be written in several ways; signs and pictures are none. */
+function hasOtherLetters(text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit > 127 && (isSurrogate(unit) || classifyUnit(unit) !== SEPARATOR)) return true;
+  }
+  return false;
+}
+
+/** Passes also every word with a letter outside of ASCII. */
+function visitAllWords(text: string, places: readonly number[], add: AddWord): void {
   let position = 0;
   let next = 0;
-  visitWords(text, (start, end) => {
+  visitWords(text, (start, end, isAscii) => {
     position += 1;
     if (position > MAX_DOCUMENT_WORDS) return false;
     while (next < places.length && (places[next] ?? 0) < start) next += 1;
-    const hasPart = next < places.length && (places[next] ?? 0) < end;
-    if (hasPart || isOtherWord(text, start, end)) add(start, end, position);
+    if (!isAscii || (places[next] ?? text.length) < end) add(start, end, position);
     return true;
   });
-}
-
-function isOtherWord(text: string, start: number, end: number): boolean {
-  for (let index = start; index < end; index++) if (text.charCodeAt(index) > 127) return true;
-  return false;
 }
 
 /** The places where any of the parts begins, ascending. */

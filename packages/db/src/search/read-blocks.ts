@@ -11,7 +11,7 @@ export interface StoredBlock extends TextBlock {
   row_set_id: string;
   message_id: string;
   block_order: number;
-  /** Of its message, milliseconds since 1970. */
+  /** The time of its message, milliseconds since 1970. */
   time_ms: number | null;
   /** A person wrote the line. */
   is_prompt: boolean;

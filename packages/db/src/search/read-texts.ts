@@ -24,9 +24,15 @@ export interface StoredText extends TextBlock, TextMessage {
   time_ms: number | null;
 }
 
-/** Texts are read up to one unit more than can be found, which shows that there is more. */
-const limitText = (column: string): SQL =>
-  sql`left(b.${sql.raw(column)}, ${MAX_TEXT_LENGTH + 1}) AS ${sql.raw(column)}`;
+/**
+ * Texts are read up to one unit more than can be found, which shows that there is more. Counting characters takes as
+ * long as reading the text, so only texts of many bytes are counted.
+ */
+const limitText = (name: string): SQL => {
+  const [column, limit] = [sql.raw(`b.${name}`), sql`${MAX_TEXT_LENGTH + 1}::int`];
+  return sql`CASE WHEN octet_length(${column}) <= ${limit} THEN ${column} ELSE left(${column}, ${limit}) END
+    AS ${sql.raw(name)}`;
+};
 
 /** Reads the blocks that exist. `condition` is about the message, `m`. */
 export async function readTexts(

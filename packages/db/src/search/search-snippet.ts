@@ -1,5 +1,6 @@
+import { visitWordsWith } from './match-text.ts';
 import type { SearchQuery, SearchTerm } from './parse-search-query.ts';
-import { foldCase, type TextWord, toWords } from './search-words.ts';
+import { foldCase, type TextWord, toLexemes } from './search-words.ts';
 
 /** Part of a snippet. Parts follow one another; the matching ones contain the search terms. */
 export interface SnippetPart {
@@ -48,18 +49,22 @@ export function toSubstringSnippet(text: string, part: string): SnippetPart[] {
 
 function findTerms(text: string, terms: readonly SearchTerm[]): Place[] {
   const longest = Math.max(...terms.map(({ words }) => words.length));
-  const recent: TextWord[] = [];
+  let recent: TextWord[] = [];
+  let lastPosition = 0;
   const places: Place[] = [];
-  for (const word of toWords(text)) {
-    recent.push(word);
-    if (recent.length > longest) recent.shift();
+  const parts = new Set(terms.flatMap(({ words }) => words));
+  visitWordsWith(text, [...parts], (start, end, position) => {
+    if (places.length >= MAX_PLACES) return;
+    if (position > lastPosition + 1) recent = [];
+    else if (recent.length === longest) recent.shift();
+    lastPosition = position;
+    recent.push({ start, end, lexemes: toLexemes(text.slice(start, end)) });
     for (const [index, term] of terms.entries()) {
       const phrase = recent.slice(-term.words.length);
       if (phrase.length < term.words.length || !matches(phrase, term)) continue;
-      places.push({ start: phrase[0]?.start ?? word.start, end: word.end, term: index });
+      places.push({ start: phrase[0]?.start ?? start, end, term: index });
     }
-    if (places.length >= MAX_PLACES) break;
-  }
+  });
   return places.sort((a, b) => a.start - b.start);
 }
 

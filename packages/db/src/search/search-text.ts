@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { JsonObject, JsonValue, MessageType } from '@recount/core';
+import type { JsonObject, JsonValue, MessageType, ParsedContentBlock } from '@recount/core';
 import type { SearchKind } from '../schema/search.ts';
 import { toSearchableEnd } from './search-words.ts';
 import type { TextRole } from './segment-documents.ts';
@@ -8,15 +8,10 @@ import type { TextRole } from './segment-documents.ts';
 export const MAX_TEXT_LENGTH = 65_536;
 
 /** The fields of a content block that its text is made of. */
-export interface TextBlock {
-  block_type: string;
-  content_text: string | null;
-  thinking_text: string | null;
-  tool_name: string | null;
-  tool_input: JsonValue;
-  result_text: string | null;
-  metadata: JsonObject;
-}
+export type TextBlock = Pick<
+  ParsedContentBlock,
+  'block_type' | 'content_text' | 'thinking_text' | 'tool_name' | 'tool_input' | 'result_text' | 'metadata'
+>;
 
 /** The fields of a block's message that decide which kind of text it is, and what it is a copy of. */
 export interface TextMessage {

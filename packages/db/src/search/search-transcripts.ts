@@ -1,15 +1,19 @@
 import { performance } from 'node:perf_hooks';
+import type { SearchResult } from '@recount/contract';
+import { toSessionTitle } from '@recount/core';
 import type { Database, DatabasePool } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import { type ReportRequest, resolveReportFilter } from '../filters/report-filter.ts';
+import type { ResolvedNames, UnmatchedName } from '../filters/resolve-names.ts';
 import type { SearchKind } from '../schema/search.ts';
 import { sessions } from '../schema/transcripts.ts';
+import { selectTitleSources, type TitledRow } from '../transcripts/title-sources.ts';
 import { type FoundText, findTexts, type SearchFilter } from './find-texts.ts';
 import type { SearchTarget } from './parse-search-query.ts';
 import { rankTexts } from './rank-texts.ts';
 import { readSearchBacklog } from './read-search-backlog.ts';
 import { readTexts } from './read-texts.ts';
-import { type SnippetPart, toSubstringSnippet, toWordSnippet } from './search-snippet.ts';
+import { toSubstringSnippet, toWordSnippet } from './search-snippet.ts';
 import { toBlockText, toSearchableText } from './search-text.ts';
 import { compareText } from './search-words.ts';
 
@@ -34,26 +38,6 @@ export interface SearchPage {
   after?: SearchCursor | undefined;
 }
 
-export interface SearchResult {
-  session_id: string;
-  transcript_id: string;
-  message_id: string;
-  block_order: number;
-  kind: SearchKind;
-  timestamp: string | null;
-  is_subagent: boolean;
-  line_number: number;
-  byte_offset: number;
-  project: string | null;
-  title: string | null;
-  /** Its beginning. */
-  initial_prompt: string | null;
-  /** Number of matching copies of the same text, in forks and replays, including this one. */
-  copy_count: number;
-  is_cut: boolean;
-  snippet: SnippetPart[];
-}
-
 interface SearchResults {
   results: SearchResult[];
   /** Number of matching texts, each counted once however many copies there are. */
@@ -62,11 +46,14 @@ interface SearchResults {
   isMatchCountCapped: boolean;
   /** Sessions of the workspace that search does not find yet, or only partly. */
   waitingSessions: number;
+  /** The full names that the request means. */
+  names: ResolvedNames;
+  unmatched: readonly UnmatchedName[];
   next: SearchCursor | undefined;
 }
 
 /** The number of matching texts to consider, newest first. A common word is in most texts. */
-const MAX_FOUND_TEXTS = 1000;
+const MAX_FOUND_TEXTS = 500;
 const DEFAULT_TIMEOUT_MS = 5000;
 const QUERY_CANCELED = '57014';
 
@@ -84,13 +71,13 @@ export async function searchTranscripts(
   page: SearchPage,
   timeoutMs = DEFAULT_TIMEOUT_MS,
 ): Promise<SearchResults> {
-  const { filter: report } = await resolveReportFilter(pool.database, workspaceId, request);
+  const { filter: report, unmatched } = await resolveReportFilter(pool.database, workspaceId, request);
   const filter = { ...report, kinds };
   const found = await withTimeout(timeoutMs, (check) =>
     pool.withSnapshot((snapshot) => readPage(snapshot, target, filter, page, { timeoutMs, check })),
   );
   const { waitingSessions } = await readSearchBacklog(pool.database, workspaceId);
-  return { ...found, waitingSessions };
+  return { ...found, waitingSessions, names: report, unmatched };
 }
 
 /** `check` throws once the time is over; the server cancels statements that take as long. */
@@ -120,7 +107,7 @@ async function readPage(
   filter: SearchFilter,
   page: SearchPage,
   { timeoutMs, check }: { timeoutMs: number; check: () => void },
-): Promise<Omit<SearchResults, 'waitingSessions'>> {
+): Promise<Omit<SearchResults, 'waitingSessions' | 'names' | 'unmatched'>> {
   await snapshot.execute(sql.raw(`SET LOCAL statement_timeout = ${Math.ceil(timeoutMs)}`));
   const found = await findTexts(snapshot, target, filter, MAX_FOUND_TEXTS, check);
   // An equal rank for all keeps them newest first.
@@ -196,7 +183,7 @@ const toCursor = ({ text, rank }: RankedText): SearchCursor => ({
   blockOrder: text.blockOrder,
 });
 
-/** Characters shown of a session's first prompt, which serves as its title. */
+/** Characters shown of a session's first prompt. */
 const SHOWN_PROMPT_LENGTH = 200;
 
 async function toResults(
@@ -210,13 +197,14 @@ async function toResults(
   for (const row of await readTexts(snapshot, workspaceId, keys)) {
     texts.set(row.index, toSearchableText(toBlockText(row)?.text ?? ''));
   }
-  const prompts = await readInitialPrompts(
+  const titled = await readTitles(
     snapshot,
     workspaceId,
     ranked.map(({ text }) => text.rowSet.sessionId),
   );
   return ranked.map(({ text, copyCount }, index) => {
-    const { sessionId, transcriptId, project, title } = text.rowSet;
+    const { sessionId, transcriptId, project } = text.rowSet;
+    const about = titled.get(sessionId);
     const whole = texts.get(index) ?? '';
     return {
       session_id: sessionId,
@@ -229,8 +217,8 @@ async function toResults(
       line_number: text.lineNumber,
       byte_offset: text.byteOffset,
       project,
-      title,
-      initial_prompt: prompts.get(sessionId) ?? null,
+      title: about === undefined ? sessionId : toSessionTitle(about.title_sources),
+      initial_prompt: about?.prompt ?? null,
       copy_count: copyCount,
       is_cut: text.isCut,
       snippet: target.mode === 'text' ? toWordSnippet(whole, target.query) : toSubstringSnippet(whole, target.part),
@@ -238,13 +226,15 @@ async function toResults(
   });
 }
 
-async function readInitialPrompts(
+type TitledPrompt = TitledRow & { prompt: string | null };
+
+async function readTitles(
   snapshot: Database,
   workspaceId: string,
   sessionIds: readonly string[],
-): Promise<Map<string, string | null>> {
-  const { rows } = await snapshot.execute<{ session_id: string; prompt: string | null }>(sql`
-    SELECT session_id, left(initial_prompt, ${SHOWN_PROMPT_LENGTH}::int) AS prompt FROM ${sessions}
-    WHERE workspace_id = ${workspaceId} AND session_id = ANY(${sql.param([...new Set(sessionIds)])}::text[])`);
-  return new Map(rows.map(({ session_id, prompt }) => [session_id, prompt]));
+): Promise<Map<string, TitledPrompt>> {
+  const { rows } = await snapshot.execute<TitledPrompt & { session_id: string }>(sql`
+    SELECT f.session_id, left(f.initial_prompt, ${SHOWN_PROMPT_LENGTH}::int) AS prompt, ${selectTitleSources(workspaceId)} AS title_sources
+    FROM ${sessions} AS f WHERE f.workspace_id = ${workspaceId} AND f.session_id = ANY(${sql.param([...new Set(sessionIds)])}::text[])`);
+  return new Map(rows.map((row) => [row.session_id, row]));
 }

@@ -63,23 +63,30 @@ export function toWords(text: string): TextWord[] {
   return words;
 }
 
-/** Calls `visit` with the start and end of each word, until it returns false. */
-export function visitWords(text: string, visit: (start: number, end: number) => boolean): void {
+/** Calls `visit` with the start and end of each word, and whether it is all ASCII, until it returns false. */
+export function visitWords(text: string, visit: (start: number, end: number, isAscii: boolean) => boolean): void {
   let start = -1;
+  let isAscii = true;
   for (let index = 0; index < text.length; ) {
     const unit = text.charCodeAt(index);
     const codePoint = isSurrogate(unit) ? (text.codePointAt(index) ?? unit) : unit;
     const kind = codePoint > 0xffff ? classify(codePoint) : classifyUnit(codePoint);
     const next = index + (codePoint > 0xffff ? 2 : 1);
     if (kind !== LETTER && start >= 0) {
-      if (!visit(start, index)) return;
+      if (!visit(start, index, isAscii)) return;
       start = -1;
     }
-    if (kind === SINGLE && !visit(index, next)) return;
-    if (kind === LETTER && start < 0) start = index;
+    if (kind === SINGLE && !visit(index, next, false)) return;
+    if (kind === LETTER) {
+      if (start < 0) {
+        start = index;
+        isAscii = true;
+      }
+      if (unit > 127) isAscii = false;
+    }
     index = next;
   }
-  if (start >= 0) visit(start, text.length);
+  if (start >= 0) visit(start, text.length, isAscii);
 }
 
 /** The lexemes that find a word, the whole word first. */

@@ -70,11 +70,16 @@ export function unpackKeys(packed: Uint8Array): DocumentKeys {
   const bytes = decompress(packed);
   const count = bytes.readUInt32LE();
   const numbers = toAligned(bytes.subarray(4, 4 + count * KEY_BYTES));
-  const names = bytes.toString('utf8', 4 + count * KEY_BYTES).split('\n');
-  const rowSetCount = names.indexOf('');
+  const names = bytes.toString('utf8', 4 + count * KEY_BYTES);
+  const end = names.indexOf(`\n\n`);
+  let messageIds: string[] | undefined;
   return {
-    rowSetIds: names.slice(0, rowSetCount),
-    messageIds: names.slice(rowSetCount + 1),
+    rowSetIds: names.slice(0, end).split('\n'),
+    get messageIds() {
+      // Split when asked for, because most searches need only the row sets.
+      messageIds ??= names.slice(end + 2).split('\n');
+      return messageIds;
+    },
     blockOrders: new Uint32Array(numbers, 0, count),
     lengths: new Uint16Array(numbers, count * 4, count),
   };

@@ -89,6 +89,9 @@ const WORDS = [
     '--force',
     'C:\\dir',
     '100%',
+    '“the”',
+    '—',
+    '→',
   ],
 ];
 const text = fc

@@ -157,7 +157,7 @@ function addWord(word: string): number {
   return known.lexemes;
 }
 
-/** Of an ASCII unit. */
+/** Kinds of an ASCII unit. */
 const OTHER = 0;
 const DIGIT = 1;
 const LOWER = 2;

@@ -29,7 +29,7 @@ export function createExpectedTexts(rowSetId: string): ExpectedTexts {
   };
 }
 
-/** Of tokens in any order. */
+/** A sum of tokens, the same in any order. */
 class TokenSum {
   value = 0;
 

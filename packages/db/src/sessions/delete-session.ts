@@ -1,11 +1,14 @@
 import type { Database } from '../database/database.ts';
 import { lockSession } from '../database/lock-sessions.ts';
 import { and, eq, inArray, isNotNull, sql } from '../drizzle.cjs';
+import { deleteDismissalReasons, deleteLostDismissals } from '../findings/finding-decisions.ts';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
 import { sessions, transcriptCheckpoints, transcripts } from '../schema/transcripts.ts';
 import { deleteShares } from '../shares/shares.ts';
+import { deleteTelemetry } from '../telemetry/telemetry-records.ts';
 import { deleteTranscriptRows, removeFromSearch } from '../transcripts/delete-rows.ts';
 import { isExpiredSession } from '../transcripts/list-expired.ts';
+import { deleteAnnotationTexts, deleteLostAnnotation } from './session-annotations.ts';
 import { settleSessions } from './settle-sessions.ts';
 
 /**
@@ -24,14 +27,17 @@ export async function deleteSession(transaction: Database, workspaceId: string, 
   const removedRowSetIds = deleted.flatMap(({ row_set_id }) => row_set_id ?? []);
   await deleteTranscriptRows(transaction, workspaceId, removedRowSetIds);
   await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written: [], removedRowSetIds });
+  await deleteLostAnnotation(transaction, workspaceId, sessionId);
+  await deleteTelemetry(transaction, workspaceId, sessionId);
+  await deleteLostDismissals(transaction, workspaceId, sessionId);
   return deleted.map(({ object_key }) => object_key);
 }
 
 /**
  * Deletes the texts of a session whose last activity is before that time (messages, content blocks, what search knows of
- * them, issues, its title and first prompt, links to it). Its figures, usage, tool calls and events remain, so that no past
- * total changes. Returns false if there is nothing to delete (any more). Fails with SQLSTATE 55P03 if the session is
- * busy for 5 s.
+ * them, issues, its title and first prompt, the name and note that people gave it, links to it). Its figures, usage, tool
+ * calls and events remain, so that no past total changes. Returns false if there is nothing to delete (any more). Fails
+ * with SQLSTATE 55P03 if the session is busy for 5 s.
  */
 export async function deleteSessionTexts(
   transaction: Database,
@@ -64,6 +70,8 @@ export async function deleteSessionTexts(
   }
   if (rowSetIds.length > 0) await removeFromSearch(transaction, workspaceId, rowSetIds);
   await deleteShares(transaction, workspaceId, sessionId);
+  await deleteAnnotationTexts(transaction, workspaceId, sessionId);
+  await deleteDismissalReasons(transaction, workspaceId, sessionId);
   await transaction
     .update(sessions)
     .set({ initial_prompt: null, title: null })

@@ -1,10 +1,12 @@
 import type { Database } from '../database/database.ts';
 import { lockSession } from '../database/lock-sessions.ts';
 import { and, eq, isNull, sql } from '../drizzle.cjs';
+import { deleteLostDismissals } from '../findings/finding-decisions.ts';
 import { type TranscriptRow, transcripts } from '../schema/transcripts.ts';
 import { deleteShares } from '../shares/shares.ts';
 import { deleteTranscriptRows } from '../transcripts/delete-rows.ts';
 import { findTranscript } from '../transcripts/read-transcripts.ts';
+import { deleteLostAnnotation } from './session-annotations.ts';
 import { settleSessions } from './settle-sessions.ts';
 
 interface DeletedTranscript {
@@ -36,6 +38,8 @@ export async function deleteTranscript(
   const removedRowSetIds = transcript.row_set_id === null ? [] : [transcript.row_set_id];
   await deleteTranscriptRows(transaction, workspaceId, removedRowSetIds);
   await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written: [], removedRowSetIds });
+  await deleteLostAnnotation(transaction, workspaceId, sessionId);
+  await deleteLostDismissals(transaction, workspaceId, sessionId);
   return { objectKey: transcript.object_key, queued };
 }
 

@@ -21,7 +21,7 @@ interface CostPart {
   highest_rate_usd: number | null;
 }
 
-interface DearResponse {
+interface ExpensiveResponse {
   line_number: number;
   message_id: string | null;
   timestamp: string | null;
@@ -45,7 +45,7 @@ export interface SessionCosts {
   parts: CostPart[];
   /** The ones with most responses first, at most `MAX_UNPRICED`. */
   unpriced: UnpricedTerms[];
-  dearest: DearResponse[];
+  most_expensive: ExpensiveResponse[];
   /** The additional cost of unfinalised responses, by their estimated output. */
   unfinalised_estimate_usd: number;
   /** Cost that is not in any class, from web searches, and figures that the agent reported without a breakdown. */
@@ -54,7 +54,7 @@ export interface SessionCosts {
 
 /** Input tokens, including cached ones, above which vendors charge more. */
 export const LONG_CONTEXT_TOKENS = 200_000;
-const MAX_DEAREST = 10;
+const MAX_MOST_EXPENSIVE = 10;
 const MAX_UNPRICED = 20;
 
 /**
@@ -80,7 +80,7 @@ export async function readSessionCosts(
     WHERE part.tokens > 0
     GROUP BY e.model, part.token_class, is_long_context
     ORDER BY cost_usd DESC, tokens DESC`);
-  const dearest = await database.execute<Record<string, unknown> & DearResponse>(sql`
+  const mostExpensive = await database.execute<Record<string, unknown> & ExpensiveResponse>(sql`
     SELECT e.line_number, e.message_id,
       to_char(e."timestamp" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "timestamp", e.model,
       coalesce(l.session_id = e.session_id, false) AS is_own, e.tokens_in::float8 AS tokens_in, e.tokens_out::float8 AS tokens_out,
@@ -89,7 +89,7 @@ export async function readSessionCosts(
     LEFT JOIN ${usageLedger} AS l
       ON l.workspace_id = e.workspace_id AND l.agent = e.agent AND l.response_key = e.response_key
     WHERE e.cost_usd > 0
-    ORDER BY e.cost_usd DESC, e.line_number LIMIT ${MAX_DEAREST}`);
+    ORDER BY e.cost_usd DESC, e.line_number LIMIT ${MAX_MOST_EXPENSIVE}`);
   const unpriced = await database.execute<Record<string, unknown> & UnpricedTerms>(sql`
     SELECT e.model, e.service_tier, e.speed, count(*)::float8 AS responses
     FROM (${entries}) AS e
@@ -105,7 +105,7 @@ export async function readSessionCosts(
     FROM (${entries}) AS e`);
   return {
     parts: parts.rows,
-    dearest: dearest.rows,
+    most_expensive: mostExpensive.rows,
     unpriced: unpriced.rows,
     unfinalised_estimate_usd: rows[0]?.estimate ?? 0,
     other_cost_usd: rows[0]?.other ?? 0,

@@ -28,8 +28,7 @@ function toSession(index: number): typeof sessions.$inferInsert {
     parent_session_id: index % 5 === 0 ? 's01' : null,
     project: index % 4 === 0 ? null : `/home/ada/${index % 4}`,
     git_branch: index % 3 === 0 ? 'main' : 'topic',
-    repository:
-      [null, 'https://example.org/ada/Heron_Watch.git', 'git@example.org:ada/heronswatch.git'][index % 3] ?? null,
+    repository: [null, 'example.org/ada/Heron_Watch', 'example.org/ada/heronswatch'][index % 3] ?? null,
     models: index % 2 === 0 ? ['claude-opus-5', 'claude-haiku-4-5'] : [],
     initial_prompt: PROMPTS[index % PROMPTS.length] ?? null,
     first_timestamp: index % 3 === 0 ? null : new Date(firstMs).toISOString(),
@@ -110,15 +109,24 @@ describe('filters', () => {
     },
   );
 
-  it('finds sessions of a project, a branch, a model, a parent', async () => {
-    await expectSame({ project: '/home/ada/2' }, (row) => row.project === '/home/ada/2');
-    await expectSame({ branch: 'main' }, (row) => row.git_branch === 'main');
-    await expectSame({ repository: 'heron_watch' }, (row) => row.repository?.includes('Heron_Watch') ?? false);
-    await expectSame({ model: 'claude-haiku-4-5' }, (row) => row.models.includes('claude-haiku-4-5'));
+  it('finds sessions of a project, a branch, a repository, a model, a parent', async () => {
+    await expectSame({ project: ['/home/ada/2'] }, (row) => row.project === '/home/ada/2');
+    await expectSame({ branch: ['main'] }, (row) => row.git_branch === 'main');
+    await expectSame(
+      { repository: ['example.org/ada/Heron_Watch'] },
+      (row) => row.repository?.endsWith('Heron_Watch') ?? false,
+    );
+    await expectSame({ model: ['claude-haiku-4-5'] }, (row) => row.models.includes('claude-haiku-4-5'));
+    const projects = ['/home/ada/2', '/home/ada/1'];
+    await expectSame({ project: projects }, (row) => projects.includes(row.project ?? ''));
+    const models = ['claude-haiku-4-5', 'claude-opus-4-5', 'none'];
+    await expectSame({ model: models }, (row) => row.models.some((model) => models.includes(model)));
+    expect(await list({ model: [] })).toEqual([]);
+    expect(await list({ project: [] })).toEqual([]);
     await expectSame({ parentSessionId: 's01' }, (row) => row.parent_session_id === 's01');
     await expectSame({ isSubagent: false }, (row) => !row.is_subagent);
-    expect(await list({ agent: 'codex' })).toEqual([]);
-    expect(await list({ agent: 'claude-code', prompt: '' })).toHaveLength(SESSION_COUNT);
+    expect(await list({ agent: ['codex'] })).toEqual([]);
+    expect(await list({ agent: ['claude-code'], prompt: '' })).toHaveLength(SESSION_COUNT);
   });
 
   it('finds sessions with activity in a time range', async () => {
@@ -128,7 +136,7 @@ describe('filters', () => {
     await expectSame({ from: '1960-01-01T00:00:00Z' }, (row) => row.last_timestamp !== null);
     await expectSame({ to }, (row) => row.first_timestamp !== null && row.first_timestamp < to);
     await expectSame(
-      { from, to, branch: 'topic' },
+      { from, to, branch: ['topic'] },
       (row) =>
         row.git_branch === 'topic' &&
         row.last_timestamp !== null &&

@@ -1,6 +1,10 @@
 import type { Database } from '../database/database.ts';
 import { and, asc, desc, eq, ilike, isNotNull, lte, type PgColumn, type PgTable, type SQL, sql } from '../drizzle.cjs';
+import { isOneOf } from '../filters/attributed-to.ts';
+import { hasOneOf, hasWork, isOfPeople, type PeopleFilter } from '../filters/report-filter.ts';
+import { showPeople } from '../people/show-people.ts';
 import { fileDayRollup, indexedPath, toolDayRollup } from '../schema/rollups.ts';
+import { sessionAnnotations } from '../schema/session-annotations.ts';
 import { knownCost, lastActivity, OPERATOR, sessions, transcripts } from '../schema/transcripts.ts';
 import { sessionEvents, usageEntries, usageLedger } from '../schema/usage.ts';
 import { selectFirstCopies } from '../usage/event-copies.ts';
@@ -22,15 +26,17 @@ export async function findSession(
 
 type CallColumn = 'tool_name' | 'program' | 'mcp_server' | 'skill_name' | 'subagent_type';
 
+/** Names are full ones; a session has one of each list. */
 export interface SessionFilter {
-  agent?: string | undefined;
-  project?: string | undefined;
-  branch?: string | undefined;
-  /** Substring of the repository, ignoring case. */
-  repository?: string | undefined;
-  machine?: string | undefined;
-  person?: string | undefined;
-  model?: string | undefined;
+  agent?: readonly string[] | undefined;
+  project?: readonly string[] | undefined;
+  branch?: readonly string[] | undefined;
+  repository?: readonly string[] | undefined;
+  machine?: readonly string[] | undefined;
+  person?: readonly string[] | undefined;
+  attributed?: PeopleFilter['attributed'];
+  model?: readonly string[] | undefined;
+  kindOfWork?: readonly string[] | undefined;
   /** Sessions with activity at or after `from` and before `to`; ISO 8601. */
   from?: string | undefined;
   to?: string | undefined;
@@ -47,6 +53,10 @@ export interface SessionFilter {
   /** US dollars, inclusive; applies to the cost of the session's transcript. */
   minCostUsd?: number | undefined;
   maxCostUsd?: number | undefined;
+  /** True: that people have starred; false: the others. */
+  isStarred?: boolean | undefined;
+  /** Sessions with any of these tags. */
+  tags?: readonly string[] | undefined;
   /** True if tool calls or API requests failed in it. */
   hasErrors?: boolean | undefined;
 }
@@ -98,24 +108,72 @@ export async function listSessions(
   return { rows, next: last && { sortKey: last.sortKey, sessionId: last.row.session_id } };
 }
 
+/** Sums over sessions. Each counts whole, with what it shares with others. Null if none has a value. */
+export interface SessionTotals {
+  sessions: number;
+  total_messages: number;
+  user_messages: number;
+  tool_use_count: number;
+  tokens_in: number | null;
+  tokens_out: number | null;
+  cache_read: number | null;
+  cache_write: number | null;
+  cost_estimate_usd: number | null;
+  unpriced_count: number;
+  output_only_count: number;
+}
+
+/** The sums over all sessions of a workspace that pass a filter. Reads a row of each. */
+export async function sumSessions(
+  database: Database,
+  workspaceId: string,
+  filter: SessionFilter,
+): Promise<SessionTotals> {
+  const sumOf = (column: PgColumn) => sql<number | null>`sum(${column})`.mapWith(Number);
+  const countOf = (column: PgColumn) => sql<number>`coalesce(sum(${column}), 0)`.mapWith(Number);
+  const [row] = await database
+    .select({
+      sessions: sql<number>`count(*)`.mapWith(Number),
+      total_messages: countOf(sessions.total_messages),
+      user_messages: countOf(sessions.user_messages),
+      tool_use_count: countOf(sessions.tool_use_count),
+      tokens_in: sumOf(sessions.tokens_in),
+      tokens_out: sumOf(sessions.tokens_out),
+      cache_read: sumOf(sessions.cache_read),
+      cache_write: sumOf(sessions.cache_write),
+      cost_estimate_usd: sumOf(sessions.cost_estimate_usd),
+      unpriced_count: countOf(sessions.unpriced_count),
+      output_only_count: countOf(sessions.output_only_count),
+    })
+    .from(sessions)
+    .where(and(eq(sessions.workspace_id, workspaceId), ...toConditions(filter, workspaceId)));
+  if (row === undefined) throw new Error('An aggregate without a row');
+  return row;
+}
+
 function toConditions(filter: SessionFilter, workspaceId: string): (SQL | undefined)[] {
   const equals = (column: PgColumn, value: string | boolean | undefined) =>
     value === undefined ? undefined : eq(column, value);
   return [
-    equals(sessions.agent, filter.agent),
-    equals(sessions.project, filter.project),
-    equals(sessions.git_branch, filter.branch),
-    filter.repository === undefined ? undefined : ilike(sessions.repository, `%${escapeLike(filter.repository)}%`),
-    equals(sessions.machine, filter.machine),
-    equals(sessions.person, filter.person),
+    filter.agent && isOneOf(sql`${sessions.agent}`, filter.agent),
+    filter.project && isOneOf(sql`${sessions.project}`, filter.project),
+    filter.branch && isOneOf(sql`${sessions.git_branch}`, filter.branch),
+    filter.repository && isOneOf(sql`${sessions.repository}`, filter.repository),
+    filter.machine && isOneOf(sql`${sessions.machine}`, filter.machine),
+    isOfPeople(filter, sql`${sessions.person}`, sql`${sessions.first_timestamp}`),
     equals(sessions.parent_session_id, filter.parentSessionId),
     equals(sessions.is_subagent, filter.isSubagent),
-    filter.model === undefined ? undefined : sql`${filter.model} = ANY(${sessions.models})`,
+    filter.model && hasOneOf(sql`${sessions.models}`, filter.model),
+    filter.kindOfWork && hasWork(sql`${sessions.session_id}`, workspaceId, filter.kindOfWork),
     hasCalls(filter, workspaceId, toolDayRollup, filter.calls ?? {}),
     hasCalls(filter, workspaceId, fileDayRollup, { file_path: filter.file }),
     filter.pullRequest === undefined ? undefined : isLinkedTo(workspaceId, filter.pullRequest),
     filter.minCostUsd === undefined ? undefined : sql`${SORT_KEYS.cost_estimate_usd} >= ${filter.minCostUsd}`,
     filter.maxCostUsd === undefined ? undefined : lte(sessions.cost_estimate_usd, filter.maxCostUsd),
+    filter.isStarred === undefined
+      ? undefined
+      : sql`${hasAnnotation(workspaceId, sql`a.is_starred`)} = ${filter.isStarred}`,
+    filter.tags && hasAnnotation(workspaceId, sql`a.tags && ${sql.param([...filter.tags])}::text[]`),
     filter.hasErrors === undefined ? undefined : sql`${hasErrors(workspaceId)} = ${filter.hasErrors}`,
     // In a form that the indexes of activity serve.
     filter.from === undefined
@@ -128,7 +186,10 @@ function toConditions(filter: SessionFilter, workspaceId: string): (SQL | undefi
   ];
 }
 
-/** Of the copies of a link the earliest counts. */
+const hasAnnotation = (workspaceId: string, condition: SQL): SQL => sql`(${sessions.session_id} IN (
+  SELECT a.session_id FROM ${sessionAnnotations} AS a WHERE a.workspace_id = ${workspaceId} AND ${condition}))`;
+
+/** The earliest copy of a link counts. */
 const isLinkedTo = (workspaceId: string, url: string): SQL => sql`${sessions.session_id} IN (
   SELECT session_id FROM (${selectFirstCopies(
     sql`SELECT * FROM ${sessionEvents} WHERE workspace_id = ${workspaceId} AND kind = 'pull_request' AND name = ${url}`,
@@ -252,5 +313,5 @@ export async function readSessionTrust(
       ) AS other_uploader_subagent_count`);
   const [row] = rows;
   if (row === undefined) throw new Error('An aggregate without a row');
-  return row;
+  return { ...row, extended_by: await showPeople(database, workspaceId, row.extended_by) };
 }

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { OPERATOR } from '../schema/transcripts.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
@@ -109,6 +110,31 @@ it('protects sessions of unknown owners from known keys', async () => {
   await insertTestTranscript(pool, { id: 't2', size_bytes: 10, uploader_key_id: 'bob' });
   await refresh();
   expect(await readSession()).toMatchObject({ primary_transcript_id: 't1', other_uploader_count: 1 });
+});
+
+it('does not call a key another’s that continues what an unknown uploader began', async () => {
+  await insertTestTranscript(pool, { id: 't1', size_bytes: 5, ingested_at: null, superseded_by: 't2' });
+  await insertTestTranscript(pool, { id: 't2', size_bytes: 10, uploader_key_id: 'bob' });
+  await refresh();
+  expect(await readSession()).toMatchObject({ primary_transcript_id: 't2', other_uploader_count: 0 });
+});
+
+it('takes back such a count when an older database is upgraded, and no other', async () => {
+  const earlier = { size_bytes: 5, ingested_at: null, superseded_by: 'later' };
+  const later = { size_bytes: 10, uploader_key_id: 'bob' };
+  const owners = { unknown: null, ada: 'ada', operator: OPERATOR };
+  for (const [session_id, uploader_key_id] of Object.entries(owners)) {
+    await insertTestTranscript(pool, { ...earlier, id: `t1-${session_id}`, session_id, uploader_key_id });
+    await insertTestTranscript(pool, { ...later, id: `t2-${session_id}`, session_id });
+  }
+  await refreshSessions(pool.database, TEST_WORKSPACE, Object.keys(owners));
+  await pool.pool.query('UPDATE recount.sessions SET other_uploader_count = 1');
+  const migration = new URL('../../../../drizzle/0061_unknown_owners.sql', import.meta.url);
+  await pool.pool.query(await readFile(migration, 'utf8'));
+  const { rows } = await pool.pool.query('SELECT session_id, other_uploader_count AS count FROM recount.sessions');
+  expect(new Map(rows.map(({ session_id, count }) => [session_id, count]))).toEqual(
+    new Map(Object.keys(owners).map((id) => [id, id === 'unknown' ? 0 : 1])),
+  );
 });
 
 it('makes another transcript primary when the primary one is gone', async () => {

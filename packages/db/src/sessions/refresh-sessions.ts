@@ -1,7 +1,8 @@
 import type { Database } from '../database/database.ts';
-import { isInWorkspace } from '../database/planner.ts';
+import { isInWorkspace, opaqueWorkspaceId } from '../database/planner.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { listColumns } from '../schema/list-columns.ts';
+import { repositoryRenames } from '../schema/repository-renames.ts';
 import { transcriptFigures } from '../schema/transcript-figures.ts';
 import { OPERATOR, sessions, transcripts } from '../schema/transcripts.ts';
 import { ATTRIBUTION_COLUMNS, type AttributionRow, type Attributions, toAttributions } from '../usage/attribution.ts';
@@ -13,10 +14,12 @@ const ORIGIN = ['uploader_key_id', 'machine', 'person'];
 const DERIVED = [...PRIMARY_COLUMNS, ...ORIGIN, 'primary_transcript_id', 'transcript_count', 'other_uploader_count'];
 export const SESSION_COLUMNS = ['workspace_id', 'session_id', ...DERIVED];
 
+/** The uploader of the session's first version; null if unknown. */
+const OWNER = sql.raw('first_value(t.uploader_key_id) OVER (PARTITION BY t.session_id ORDER BY t.id)');
+
 /** True if a version was uploaded by a known uploader who may not speak for the session, see `selectVersions`. */
 const IS_FOREIGN = sql.raw(`
-  t.uploader_key_id IS NOT NULL AND t.uploader_key_id <> '${OPERATOR}'
-  AND t.uploader_key_id IS DISTINCT FROM first_value(t.uploader_key_id) OVER (PARTITION BY t.session_id ORDER BY t.id)`);
+  t.uploader_key_id IS NOT NULL AND t.uploader_key_id <> '${OPERATOR}' AND t.uploader_key_id IS DISTINCT FROM t.owner`);
 
 /** Versions that speak for the session, either the owner's, or versions built on them if nothing else is left. */
 const SPEAKS = sql.raw('(NOT is_foreign OR (NOT has_own AND (is_primary OR ingested_at IS NULL)))');
@@ -31,7 +34,8 @@ const SPEAKS = sql.raw('(NOT is_foreign OR (NOT has_own AND (is_primary OR inges
  *
  * `origin_…` name the owner of the session. They come from its first version that names a person, else a machine, and
  * not from the primary one. Otherwise anyone who appends a line to another's session would take over person and cost. A
- * foreign primary version, which contains all that the owner uploaded, is another's unless its person is the same.
+ * foreign primary version, which contains all that the owner uploaded, is another's unless its person is the same, or
+ * the owner is unknown, as of uploads that `doctor --fix` found without a row.
  */
 export function selectVersions(where: SQL): SQL {
   const origins = sql.raw(
@@ -45,7 +49,8 @@ export function selectVersions(where: SQL): SQL {
   return sql`
     SELECT *, count(*) OVER (PARTITION BY session_id)::int AS transcript_count,
       (count(*) FILTER (
-        WHERE is_foreign AND (NOT is_primary OR person IS NULL OR person IS DISTINCT FROM origin_person)
+        WHERE is_foreign
+          AND (NOT is_primary OR owner IS NOT NULL AND (person IS NULL OR person IS DISTINCT FROM origin_person))
       ) OVER (PARTITION BY session_id))::int AS other_uploader_count
     FROM (
       SELECT *, ${origins}
@@ -59,8 +64,11 @@ export function selectVersions(where: SQL): SQL {
             ) = 1 AS is_primary
           FROM (
             SELECT t.*, ${IS_FOREIGN} AS is_foreign, bool_or(t.is_rewritten) OVER (PARTITION BY t.session_id) AS has_rewritten
-            FROM ${transcripts} AS t
-            WHERE ${where} AND (t.ingested_at IS NOT NULL OR t.superseded_by IS NOT NULL)
+            FROM (
+              SELECT t.*, ${OWNER} AS owner
+              FROM ${transcripts} AS t
+              WHERE ${where} AND (t.ingested_at IS NOT NULL OR t.superseded_by IS NOT NULL)
+            ) AS t
           ) AS t
         ) AS t
       ) AS t
@@ -68,13 +76,20 @@ export function selectVersions(where: SQL): SQL {
     WHERE ingested_at IS NOT NULL`;
 }
 
-/** The rows of sessions, with SESSION_COLUMNS, derived from `version`, which has the rows of `selectVersions`. */
-export function selectSessions(version: SQL): SQL {
+/**
+ * The rows of a workspace's sessions, with SESSION_COLUMNS, derived from `version`, which has the rows of `selectVersions`. Their
+ * repositories have the names that the workspace gave them.
+ */
+export function selectSessions(workspaceId: string, version: SQL): SQL {
+  const toValue = (column: string): string =>
+    column === '"repository"' ? 'coalesce(r.shown_name, v.repository) AS repository' : `v.${column}`;
   return sql`
-    SELECT workspace_id, session_id, ${listColumns(PRIMARY_COLUMNS, (name) => name)},
-      ${sql.raw(ORIGIN.map((name) => `origin_${name} AS ${name}`).join(', '))}, id AS primary_transcript_id, transcript_count,
-      other_uploader_count
-    FROM ${version} AS version WHERE is_primary`;
+    SELECT v.workspace_id, v.session_id, ${listColumns(PRIMARY_COLUMNS, toValue)},
+      ${sql.raw(ORIGIN.map((name) => `v.origin_${name} AS ${name}`).join(', '))}, v.id AS primary_transcript_id,
+      v.transcript_count, v.other_uploader_count
+    FROM ${version} AS v
+    LEFT JOIN ${repositoryRenames} AS r ON r.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND r.name = v.repository
+    WHERE v.is_primary`;
 }
 
 /**
@@ -88,11 +103,12 @@ export async function refreshSessions(
   sessionIds: readonly string[],
   storedIds: ReadonlySet<string> = new Set(sessionIds),
 ): Promise<Attributions> {
+  if (sessionIds.length === 0) return new Map();
   const toVersions = (ids: readonly string[]) =>
     sql`(${selectVersions(isInWorkspace('t', 'session_id', workspaceId, ids))})`;
   const { rows } = await transaction.execute<AttributionRow>(sql`
     INSERT INTO ${sessions} (${listColumns(SESSION_COLUMNS, (name) => name)})
-    ${selectSessions(toVersions(sessionIds))} ORDER BY session_id
+    ${selectSessions(workspaceId, toVersions(sessionIds))} ORDER BY session_id
     ON CONFLICT (workspace_id, session_id) DO UPDATE
     SET ${listColumns(DERIVED, (name) => `${name} = excluded.${name}`)}, updated_at = excluded.updated_at
     RETURNING ${ATTRIBUTION_COLUMNS}`);

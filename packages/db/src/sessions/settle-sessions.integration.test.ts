@@ -1,7 +1,7 @@
 import type { ApiResponse, ParsedContentBlock, ToolCall } from '@recount/core';
 import fc from 'fast-check';
 import type { PoolClient } from 'pg';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { verifyUsage } from '../consistency/verify-usage.ts';
 import type { Database } from '../database/database.ts';
 import { lockSession } from '../database/lock-sessions.ts';
@@ -18,8 +18,10 @@ import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/crea
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
 import { findNextUsageNumbers } from '../transcripts/replaced-usage.ts';
 import type { RowSet } from '../transcripts/transcript-rows.ts';
-import { createTranscriptCopier, createTranscriptWriter } from '../transcripts/transcript-writer.ts';
+import { createTranscriptCopier, TranscriptWriter } from '../transcripts/transcript-writer.ts';
+import { lockLedger } from '../usage/changed-responses.ts';
 import { refreshTotals } from '../usage/refresh-totals.ts';
+import { settleUsageLedger } from '../usage/settle-usage-ledger.ts';
 import { deleteSession } from './delete-session.ts';
 import { settleSessions } from './settle-sessions.ts';
 
@@ -77,6 +79,7 @@ function toApiResponse(sessionId: string, copy: Copy, index: number): ApiRespons
     timestamp: toTime(copy.minute),
     is_subagent: copy.isSubagent ?? copy.source === 'progress',
     agent_id: null,
+    turn_line: 0,
     git_branch: null,
     agent_version: null,
     is_marked_copy: copy.isMarkedCopy,
@@ -181,7 +184,7 @@ async function insertRows(
   const key = { workspaceId: TEST_WORKSPACE, rowSetId: id };
   const rowSet = { ...key, firstNewNumbers: await findNextUsageNumbers(transaction, key) };
   const copier = createTranscriptCopier(client);
-  const writer = createTranscriptWriter(transaction, copier, rowSet, { agent, priceVersion: 'test' });
+  const writer = new TranscriptWriter(transaction, copier, rowSet, { agent, priceVersion: 'test' });
   await writer.write({
     ...{ messages: [], events: [], issues: [] },
     contentBlocks: copies.flatMap((copy, index) => toContentBlocks(sessionId, copy, index)),
@@ -196,7 +199,9 @@ async function insertRows(
  * Writes transcripts of different sessions in one transaction and removes those whose bytes they contain. Returns the
  * number of rows read.
  */
-async function write(...writes: readonly Write[]): Promise<number> {
+const write = (...writes: readonly Write[]): Promise<number> => writeInSteps(writes);
+
+async function writeInSteps(writes: readonly Write[], keysPerStep?: number): Promise<number> {
   const sessionIds = writes.map(({ transcript }) => transcript.sessionId).sort();
   const removedRowSetIds = writes.flatMap(({ superseded }) => superseded);
   return await pool.withTransaction(async (transaction, client) => {
@@ -209,7 +214,10 @@ async function write(...writes: readonly Write[]): Promise<number> {
       TEST_WORKSPACE,
       removedRowSetIds,
     ]);
-    await settleSessions(transaction, { workspaceId: TEST_WORKSPACE, sessionIds, written, removedRowSetIds });
+    await settleSessions(transaction, {
+      ...{ workspaceId: TEST_WORKSPACE, sessionIds, written, removedRowSetIds },
+      ...(keysPerStep !== undefined && { keysPerStep }),
+    });
     const { rows } = await client.query(
       'SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int AS read FROM pg_stat_xact_user_tables',
     );
@@ -362,21 +370,19 @@ const REPORTS: readonly ReportFilter[] = [
   REPORT,
   { ...REPORT, from: '2026-01-01T00:15:00.000Z', to: '2026-01-03T02:30:00.000Z', timeZone: 'Asia/Kolkata' },
   { ...REPORT, from: '2026-01-02T00:00:00.000Z', timeZone: 'UTC' },
-  { ...REPORT, project: 'one' },
+  { ...REPORT, project: ['one'] },
+];
+
+const GROUPS: readonly (readonly ReportKey[])[][] = [
+  [['day'], ['project']],
+  [['hour'], ['machine', 'month']],
+  [[], ['month', 'model']],
 ];
 
 /** Reports are the same whether totals are read or the rows of sessions, of all days and of one. */
-async function expectTotals(filter: ReportFilter): Promise<void> {
+async function expectTotals(filter: ReportFilter, groups: readonly (readonly ReportKey[])[]): Promise<void> {
   const read = async (database: Database) => {
     const answers: unknown[] = [];
-    const groups = [
-      [],
-      ['day'],
-      ['hour'],
-      ['month', 'model'],
-      ['project'],
-      ['machine', 'month'],
-    ] satisfies ReportKey[][];
     for (const groupBy of groups) {
       answers.push(await readUsageReport(database, filter, { groupBy, limit: 100 }));
     }
@@ -448,11 +454,17 @@ function toLongTranscripts(responses: number, calls: number) {
 
 it('settles more responses than fit one step', async () => {
   await clear();
-  const { long, fork } = toLongTranscripts(20_001, 0);
-  await write({ transcript: long, superseded: [] });
+  // Listed in three steps. Their copies are read in more, of 5,000.
+  const { long, fork } = toLongTranscripts(6001, 0);
+  const settle = (transcript: MadeTranscript, superseded: readonly string[] = []) =>
+    writeInSteps([{ transcript, superseded }], 3000);
+  await settle(long);
   expect(await readActual()).toEqual(toExpected([long]));
-  await write({ transcript: fork, superseded: [] });
+  await settle(fork);
   expect(await readActual()).toEqual(toExpected([long, fork]));
+  const short = { ...long, id: 'a1', copies: long.copies.slice(0, 1) };
+  await settle(short, ['a0']);
+  expect(await readActual()).toEqual(toExpected([short, fork]));
   await pool.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, 'a'));
   expect(await readActual()).toEqual(toExpected([fork]));
 });
@@ -545,6 +557,37 @@ it('keeps responses of two agents with the same key apart', async () => {
   expect(await readLedger()).toEqual([{ ...copied, session_id: 'c', copy_count: 1 }]);
 });
 
+it('counts the copies of others where a response was inserted after its transaction had locked the rest', async () => {
+  await clear();
+  const toChange = (sessionId: string, written: RowSet[]) => {
+    return { workspaceId: TEST_WORKSPACE, sessionIds: [sessionId], written, removedRowSetIds: [] };
+  };
+  const locked = Promise.withResolvers<void>();
+  const mayContinue = Promise.withResolvers<void>();
+  const last = pool.withTransaction(async (transaction, client) => {
+    const change = toChange('c', [await insertRows(transaction, client, toSingle('c', 2))]);
+    const lockedNames = await lockLedger(transaction, change, []);
+    locked.resolve();
+    await mayContinue.promise;
+    await settleUsageLedger(transaction, change, [], lockedNames);
+  });
+  await locked.promise;
+  await write({ transcript: toSingle('a', 2), superseded: [] });
+  await pool.withTransaction(async (transaction, client) => {
+    await settleSessions(transaction, toChange('b', [await insertRows(transaction, client, toSingle('b', 2))]));
+    mayContinue.resolve();
+    await vi.waitFor(async () => {
+      const { rowCount } = await pool.pool.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      expect(rowCount).toBeGreaterThan(0);
+    });
+  });
+  await last;
+  const { rows } = await pool.pool.query('SELECT copy_count FROM recount.usage_ledger');
+  expect(rows).toEqual([{ copy_count: 3 }]);
+});
+
 it('counts a call once whose response is in two entries of its transcript', async () => {
   await clear();
   const { copies, ...transcript } = toSingle('a', 2);
@@ -596,7 +639,7 @@ async function writeCallsAgain({ id, sessionId }: MadeTranscript, toolCalls: Too
     const firstNewNumbers = await findNextUsageNumbers(transaction, key);
     const rowSet = { ...key, firstNewNumbers };
     const copier = createTranscriptCopier(client);
-    const writer = createTranscriptWriter(transaction, copier, rowSet, { agent: 'claude-code', priceVersion: 'test' });
+    const writer = new TranscriptWriter(transaction, copier, rowSet, { agent: 'claude-code', priceVersion: 'test' });
     await writer.write({ messages: [], contentBlocks: [], events: [], issues: [], apiResponses: [], toolCalls });
     await copier.sendAll();
     const prefix = { numbers: { entry: firstNewNumbers.entry, call: from } };
@@ -678,7 +721,9 @@ it('depends only on the transcripts present, whatever was written, replaced and 
           ...Array.from({ length: refreshes }, () => refreshTotals(pool, TEST_WORKSPACE)),
         ]);
         if (isRefreshed) await refreshTotals(pool, TEST_WORKSPACE);
-        await expectTotals(REPORTS[number % REPORTS.length] ?? REPORT);
+        // packages/db/src/reports/totals-source.integration.test.ts compares all reports; this one, what is marked as stale.
+        const filter = REPORTS[number % REPORTS.length] ?? REPORT;
+        await expectTotals(filter, GROUPS[number % GROUPS.length] ?? []);
         expect(await readActual()).toEqual(toExpected([...present.values()]));
         const checks = await pool.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
         // These transcripts state no figures.

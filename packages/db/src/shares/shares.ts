@@ -7,7 +7,10 @@ import { type Actor, addAuditEntry } from '../workspaces/audit-log.ts';
 
 export interface NewShare {
   workspaceId: string;
-  sessionId: string;
+  /** Null for a view. */
+  sessionId: string | null;
+  /** Null for a session. */
+  view: Record<string, unknown> | null;
   /** gzip of the page. */
   page: Uint8Array;
   fromLine: number | null;
@@ -32,7 +35,7 @@ const { page: _page, secret_hash: _secretHash, ...SHARE_COLUMNS } = getTableColu
  */
 export async function createShare(
   transaction: Database,
-  { workspaceId, sessionId, page, fromLine, toLine, isSanitized, expiresAt, actor }: NewShare,
+  { workspaceId, sessionId, view, page, fromLine, toLine, isSanitized, expiresAt, actor }: NewShare,
 ): Promise<{ share: ShareRow; token: string }> {
   await dropEndedPages(transaction, workspaceId);
   const id = ulid();
@@ -43,6 +46,8 @@ export async function createShare(
       workspace_id: workspaceId,
       id,
       session_id: sessionId,
+      view,
+      page_at: view === null ? null : sql`now()`,
       secret_hash: hashSecret(secret),
       page,
       from_line: fromLine,
@@ -53,8 +58,12 @@ export async function createShare(
     })
     .returning(SHARE_COLUMNS);
   if (share === undefined) throw new Error('A share was inserted without a row');
-  const details = { expires_at: expiresAt, from_line: fromLine, to_line: toLine, is_sanitized: isSanitized };
-  await addAuditEntry(transaction, { workspaceId, actor, action: 'share.create', subjects: [id, sessionId], details });
+  const details =
+    view === null
+      ? { expires_at: expiresAt, from_line: fromLine, to_line: toLine, is_sanitized: isSanitized }
+      : { expires_at: expiresAt, view };
+  const subjects = toSubjects(id, sessionId);
+  await addAuditEntry(transaction, { workspaceId, actor, action: 'share.create', subjects, details });
   return { share, token: `${workspaceId}-${id}-${secret}` };
 }
 
@@ -91,30 +100,61 @@ export async function revokeShare(
     .where(and(eq(sessionShares.workspace_id, workspaceId), eq(sessionShares.id, id), isNull(sessionShares.revoked_at)))
     .returning({ sessionId: sessionShares.session_id });
   if (revoked === undefined) return false;
-  const subjects = [id, revoked.sessionId];
+  const subjects = toSubjects(id, revoked.sessionId);
   await addAuditEntry(transaction, { workspaceId, actor, action: 'share.revoke', subjects });
   return true;
 }
 
-/** The page (gzip) behind a link, counted as opened; undefined for unknown, revoked and expired links alike. */
-export async function openShare(database: Database, token: string): Promise<Uint8Array | undefined> {
+/** The page behind a link. */
+export interface OpenedShare {
+  workspaceId: string;
+  id: string;
+  /** gzip. */
+  page: Uint8Array;
+  /** Null for a session. */
+  view: Record<string, unknown> | null;
+  /** True for a view whose figures are older than `VIEW_PAGE_MINUTES`. */
+  isOld: boolean;
+}
+
+/** The page of a view is not made more often, so that a link that many people open costs no more than one reader. */
+export const VIEW_PAGE_MINUTES = 5;
+
+/** Opens a link, which is counted; undefined for unknown, revoked and expired links alike. */
+export async function openShare(database: Database, token: string): Promise<OpenedShare | undefined> {
   const [, workspaceId, id, secret] = TOKEN_PATTERN.exec(token) ?? [];
   if (workspaceId === undefined || id === undefined || secret === undefined) return undefined;
   const [opened] = await database
     .update(sessionShares)
     .set({ opened_count: sql`${sessionShares.opened_count} + 1`, last_opened_at: sql`now()` })
-    .where(
-      and(
-        eq(sessionShares.workspace_id, workspaceId),
-        eq(sessionShares.id, id),
-        eq(sessionShares.secret_hash, hashSecret(secret)),
-        isNull(sessionShares.revoked_at),
-        gt(sessionShares.expires_at, sql`now()`),
-      ),
-    )
-    .returning({ page: sessionShares.page });
-  return opened?.page ?? undefined;
+    .where(and(isOpen(workspaceId, id), eq(sessionShares.secret_hash, hashSecret(secret))))
+    .returning({
+      page: sessionShares.page,
+      view: sessionShares.view,
+      isOld: sql<boolean>`coalesce(${sessionShares.page_at} < now() - ${sql.raw(`interval '${VIEW_PAGE_MINUTES} minutes'`)}, false)`,
+    });
+  if (opened?.page == null) return undefined;
+  return { workspaceId, id, page: opened.page, view: opened.view, isOld: opened.isOld };
 }
+
+const isOpen = (workspaceId: string, id: string) =>
+  and(
+    eq(sessionShares.workspace_id, workspaceId),
+    eq(sessionShares.id, id),
+    isNull(sessionShares.revoked_at),
+    gt(sessionShares.expires_at, sql`now()`),
+  );
+
+/** Stores a newer page of a view, unless its link has ended. */
+export async function replaceSharedPage(
+  database: Database,
+  { workspaceId, id }: Pick<OpenedShare, 'workspaceId' | 'id'>,
+  page: Uint8Array,
+): Promise<void> {
+  await database.update(sessionShares).set({ page, page_at: sql`now()` }).where(isOpen(workspaceId, id));
+}
+
+const toSubjects = (id: string, sessionId: string | null): string[] => (sessionId === null ? [id] : [id, sessionId]);
 
 /** Deletes the links to a session, because they show its content. */
 export async function deleteShares(transaction: Database, workspaceId: string, sessionId: string): Promise<void> {

@@ -6,7 +6,7 @@ import { settleSessions } from '../sessions/settle-sessions.ts';
 import { insertTranscripts } from '../transcripts/insert-transcripts.ts';
 import { toNewRowSet } from '../transcripts/transcript-rows.ts';
 import { completeTranscripts } from '../transcripts/transcript-status.ts';
-import { createTranscriptCopier, createTranscriptWriter } from '../transcripts/transcript-writer.ts';
+import { createTranscriptCopier, TranscriptWriter } from '../transcripts/transcript-writer.ts';
 
 /**
  * Ingests a transcript, with all rows derived by SQL; from memory, and without comparing other versions of its session.
@@ -38,7 +38,7 @@ export async function ingestTranscript(
     const rowSet = toNewRowSet({ workspaceId: key.workspaceId, rowSetId: key.transcriptId });
     const copier = createTranscriptCopier(client);
     const search = createSearchWriter(copier, key.workspaceId);
-    const writer = createTranscriptWriter(transaction, copier, rowSet, { agent: 'claude-code', priceVersion: 'test' });
+    const writer = new TranscriptWriter(transaction, copier, rowSet, { agent: 'claude-code', priceVersion: 'test' });
     for await (const batch of streamTranscript(sessionId, bytes)) {
       onBatch(batch);
       search.addBatch(rowSet.rowSetId, batch);
@@ -46,8 +46,8 @@ export async function ingestTranscript(
     }
     search.endSegment();
     await copier.sendAll();
-    const written = writer.finish();
-    const completed = { transcriptId: key.transcriptId, ...written, attemptCount: 1 };
+    const written = await writer.finish();
+    const completed = { transcriptId: key.transcriptId, sentRepository: null, ...written, attemptCount: 1 };
     await completeTranscripts(transaction, key.workspaceId, [completed], { parser: 'test', prices: 'test' });
     await settleSessions(transaction, {
       workspaceId: key.workspaceId,

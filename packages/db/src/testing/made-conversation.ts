@@ -12,7 +12,7 @@ export interface MadeLine {
   isLongCache: boolean;
   isFinal: boolean;
   isSidechain: boolean;
-  /** Of calls: their tool and input; of results: their text. */
+  /** Chooses the tool and input of calls, and the text of results. */
   choice: number;
   outcome: 'done' | 'failed' | 'denied';
 }
@@ -33,7 +33,7 @@ const TOOLS: readonly (readonly [name: string, input: Record<string, unknown>])[
 ];
 const ERRORS = ['No such file', 'Permission 123', ''];
 
-export const madeLine: fc.Arbitrary<MadeLine> = fc.record({
+const madeLine: fc.Arbitrary<MadeLine> = fc.record({
   kind: fc.constantFrom('prompt', 'answer', 'answer', 'note', 'call', 'call', 'call', 'result', 'result', 'progress'),
   index: fc.nat(15),
   minute: fc.option(fc.nat(240), { freq: 15 }),

@@ -57,20 +57,3 @@ export const toCheckpointRow = (
   state: compress(state),
   derived_state: derivedState && compress(derivedState),
 });
-
-/** Inserts the checkpoint of a row set that grew, or deletes the old one if it has none any more. */
-export async function replaceCheckpoint(
-  transaction: Database,
-  key: RowSetKey,
-  row: ReturnType<typeof toCheckpointRow> | undefined,
-): Promise<void> {
-  if (row === undefined) {
-    await deleteCheckpoint(transaction, key);
-    return;
-  }
-  const { workspace_id, row_set_id } = transcriptCheckpoints;
-  await transaction
-    .insert(transcriptCheckpoints)
-    .values(row)
-    .onConflictDoUpdate({ target: [workspace_id, row_set_id], set: row });
-}

@@ -2,6 +2,7 @@ import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { toJsonText } from '../schema/column-types.ts';
 import { ingestJobs } from '../schema/ingest-jobs.ts';
+import { transcripts } from '../schema/transcripts.ts';
 
 /** Names the transcript to ingest; everything else is read from its row. */
 export interface IngestJob {
@@ -122,6 +123,28 @@ export async function holdJobs(
 ): Promise<Set<string>> {
   const { rows } = await transaction.execute<{ transcript_id: string }>(selectFree(workspaceId, transcriptIds));
   return new Set(rows.map(({ transcript_id }) => transcript_id));
+}
+
+/**
+ * Deletes jobs that the transaction holds, unless their transcripts still wait to be ingested; returns the ids of those
+ * transcripts.
+ */
+export async function finishJobs(
+  transaction: Database,
+  workspaceId: string,
+  heldIds: readonly string[],
+): Promise<string[]> {
+  const ids = sql`${sql.param([...heldIds])}::text[]`;
+  const { rows } = await transaction.execute<{ id: string }>(sql`
+    WITH waiting AS MATERIALIZED (
+      SELECT id FROM ${transcripts}
+      WHERE workspace_id = ${workspaceId} AND id = ANY(${ids}) AND status IN ('queued', 'processing')
+    ), finished AS (
+      DELETE FROM ${ingestJobs}
+      WHERE workspace_id = ${workspaceId} AND transcript_id = ANY(${ids}) AND transcript_id NOT IN (SELECT id FROM waiting)
+    )
+    SELECT id FROM waiting`);
+  return rows.map(({ id }) => id);
 }
 
 export interface Release {

@@ -21,12 +21,22 @@ const COLUMNS = [
   'uploader_key_id',
   'machine',
   'person',
+  'sent_repository',
+  'worktree',
   'grown_from',
   'tail_sha256',
   'stored_sha256',
 ] as const satisfies readonly (keyof TranscriptRow)[];
 
-type OptionalColumn = 'uploader_key_id' | 'machine' | 'person' | 'grown_from' | 'tail_sha256' | 'stored_sha256';
+type OptionalColumn =
+  | 'uploader_key_id'
+  | 'machine'
+  | 'person'
+  | 'sent_repository'
+  | 'worktree'
+  | 'grown_from'
+  | 'tail_sha256'
+  | 'stored_sha256';
 
 export type NewTranscript = Omit<Pick<TranscriptRow, (typeof COLUMNS)[number]>, OptionalColumn> &
   Partial<Pick<TranscriptRow, OptionalColumn>> & {

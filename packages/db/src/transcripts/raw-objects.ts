@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { lockSession } from '../database/lock-sessions.ts';
-import { and, asc, eq, gt, inArray, isNull, lt, or, sql } from '../drizzle.cjs';
+import { isAfter, readPages } from '../database/read-pages.ts';
+import { and, asc, eq, inArray, isNull, lt, or, sql } from '../drizzle.cjs';
 import { rawObjectDeletions, type TranscriptRow, transcripts } from '../schema/transcripts.ts';
 import { IS_SETTLED, LAST_ACTIVITY } from './list-expired.ts';
 
@@ -92,35 +93,26 @@ export interface RawObjectDeletion {
 const PAGE_ROWS = 1000;
 
 /** Raw objects of a workspace, or of all, that were recorded for deletion before that time (ISO 8601), page by page. */
-export async function* listRawObjectDeletions(
+export function listRawObjectDeletions(
   database: Database,
   recordedBefore: string,
   workspaceId?: string,
 ): AsyncGenerator<RawObjectDeletion[]> {
   const { workspace_id, object_key, recorded_at } = rawObjectDeletions;
-  let last: RawObjectDeletion | undefined;
-  for (;;) {
-    const page: RawObjectDeletion[] = await database
+  return readPages<RawObjectDeletion>(PAGE_ROWS, (last) =>
+    database
       .select({ workspaceId: workspace_id, objectKey: object_key })
       .from(rawObjectDeletions)
       .where(
         and(
           lt(recorded_at, recordedBefore),
           workspaceId === undefined ? undefined : eq(workspace_id, workspaceId),
-          last === undefined
-            ? undefined
-            : or(
-                gt(workspace_id, last.workspaceId),
-                and(sql`${workspace_id} = ${last.workspaceId}`, gt(object_key, last.objectKey)),
-              ),
+          isAfter(workspace_id, object_key, last && { workspaceId: last.workspaceId, key: last.objectKey }),
         ),
       )
       .orderBy(asc(workspace_id), asc(object_key))
-      .limit(PAGE_ROWS);
-    if (page.length > 0) yield page;
-    last = page.at(-1);
-    if (page.length < PAGE_ROWS) return;
-  }
+      .limit(PAGE_ROWS),
+  );
 }
 
 /** True if any of these, each a key or the beginning of one, is recorded for deletion. */

@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { isInWorkspace, opaqueWorkspaceId } from '../database/planner.ts';
-import { and, asc, count, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, or, type SQL, sql } from '../drizzle.cjs';
+import { isAfter, readPages } from '../database/read-pages.ts';
+import { and, asc, count, desc, eq, gt, inArray, isNotNull, isNull, lt, or, type SQL, sql } from '../drizzle.cjs';
 import { type TranscriptRow, type TranscriptStatus, transcripts } from '../schema/transcripts.ts';
 
 export async function findTranscript(
@@ -136,21 +137,21 @@ export type TranscriptReference = Pick<
 const PAGE_ROWS = 1000;
 
 /** Every transcript of a workspace, or of all, page by page, for maintenance only. */
-export async function* listAllTranscripts(
+export function listAllTranscripts(
   database: Database,
   filter: { workspaceId?: string | undefined; statuses?: readonly TranscriptStatus[] } = {},
 ): AsyncGenerator<TranscriptReference[]> {
-  let last: TranscriptReference | undefined;
-  for (;;) {
-    const page: TranscriptReference[] = await database
+  const { workspace_id, id, status } = transcripts;
+  return readPages<TranscriptReference>(PAGE_ROWS, (last) =>
+    database
       .select({
-        workspace_id: transcripts.workspace_id,
-        id: transcripts.id,
+        workspace_id,
+        id,
         object_key: transcripts.object_key,
         size_bytes: transcripts.size_bytes,
         sha256: transcripts.sha256,
         stored_sha256: transcripts.stored_sha256,
-        status: transcripts.status,
+        status,
         raw_deleted_at: transcripts.raw_deleted_at,
         raw_damaged_at: transcripts.raw_damaged_at,
         created_at: transcripts.created_at,
@@ -158,22 +159,14 @@ export async function* listAllTranscripts(
       .from(transcripts)
       .where(
         and(
-          filter.workspaceId === undefined ? undefined : eq(transcripts.workspace_id, filter.workspaceId),
-          filter.statuses === undefined ? undefined : inArray(transcripts.status, [...filter.statuses]),
-          last === undefined
-            ? undefined
-            : or(
-                gt(transcripts.workspace_id, last.workspace_id),
-                and(sql`${transcripts.workspace_id} = ${last.workspace_id}`, gt(transcripts.id, last.id)),
-              ),
+          filter.workspaceId === undefined ? undefined : eq(workspace_id, filter.workspaceId),
+          filter.statuses === undefined ? undefined : inArray(status, [...filter.statuses]),
+          isAfter(workspace_id, id, last && { workspaceId: last.workspace_id, key: last.id }),
         ),
       )
-      .orderBy(asc(transcripts.workspace_id), asc(transcripts.id))
-      .limit(PAGE_ROWS);
-    if (page.length > 0) yield page;
-    last = page.at(-1);
-    if (page.length < PAGE_ROWS) return;
-  }
+      .orderBy(asc(workspace_id), asc(id))
+      .limit(PAGE_ROWS),
+  );
 }
 
 export type TranscriptState = Pick<TranscriptRow, 'id' | 'session_id' | 'status' | 'failure_reason' | 'raw_damaged_at'>;
@@ -191,37 +184,21 @@ export async function listTranscriptStates(
     .where(and(eq(transcripts.workspace_id, opaqueWorkspaceId(workspaceId)), inArray(transcripts.id, [...ids])));
 }
 
-/**
- * Returns the transcripts in `sessionIds` that wait for their first ingestion, have at most `maxBytes`, and are the only
- * ones of their session. No part of it is ingested, and no longer one of `ids` belongs to it. In the order of their
- * upload.
- */
-export async function listGroupableTranscripts(
+/** Transcripts of sessions, the ones that are among `ids` and those that have rows, in the order of their upload. */
+export async function listSessionTranscripts(
   database: Database,
   workspaceId: string,
+  sessionIds: readonly string[],
   ids: readonly string[],
-  { sessionIds, maxBytes }: { sessionIds: readonly string[]; maxBytes: number },
 ): Promise<TranscriptRow[]> {
-  if (ids.length === 0) return [];
-  const isWithout = sql`NOT EXISTS (
-    SELECT FROM ${transcripts} AS o
-    WHERE o.workspace_id = ${transcripts.workspace_id} AND o.session_id = ${transcripts.session_id}
-      AND o.id <> ${transcripts.id} AND (o.ingested_at IS NOT NULL OR o.id = ANY(${sql.param([...ids])}::text[])
-        AND (o.size_bytes, o.id) > (${transcripts.size_bytes}, ${transcripts.id})))`;
+  if (sessionIds.length === 0) return [];
   return await database
     .select()
     .from(transcripts)
     .where(
       and(
-        isInWorkspace('transcripts', 'id', workspaceId, ids),
-        inArray(transcripts.session_id, [...sessionIds]),
-        eq(transcripts.status, 'queued'),
-        eq(transcripts.attempt_count, 0),
-        eq(transcripts.is_stream, false),
-        isNull(transcripts.ingested_at),
-        isNull(transcripts.stored_sha256),
-        lte(transcripts.size_bytes, maxBytes),
-        isWithout,
+        isInWorkspace('transcripts', 'session_id', workspaceId, sessionIds),
+        or(inArray(transcripts.id, [...ids]), isNotNull(transcripts.ingested_at)),
       ),
     )
     .orderBy(asc(transcripts.id));

@@ -7,11 +7,15 @@ import type { RowSet, RowSetKey, UsageNumbers } from './transcript-rows.ts';
 /** A change to the usage entries and tool calls of transcripts. */
 export interface UsageChange {
   workspaceId: string;
-  /** Sessions of all transcripts that the change concerns. */
+  /** Sessions of the transcripts whose rows change. */
   sessionIds: readonly string[];
+  /** Other sessions, where only the rows of transcripts themselves change; default none. */
+  rowlessIds?: readonly string[];
   written: readonly RowSet[];
   /** Row sets that lose all their entries and calls. */
   removedRowSetIds: readonly string[];
+  /** Responses that are listed at a time; default 20,000. */
+  keysPerStep?: number;
 }
 
 /**

@@ -4,10 +4,10 @@ import type {
   ParsedContentBlock,
   SessionEvent,
   ToolCall,
-  TranscriptBatch,
   TranscriptMessage,
   TranscriptSummary,
 } from '@recount/core';
+import { toRepositoryName } from '@recount/core';
 import type { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
 import type { transcripts } from '../schema/transcripts.ts';
 import type { sessionEvents, toolCalls, usageEntries } from '../schema/usage.ts';
@@ -90,7 +90,7 @@ export function toIssueRow(key: RowSetKey, issueNumber: number, issue: Issue): t
 }
 
 /** The columns of the transcript's own row that a parse's summary fills in. */
-export function toTranscriptFigures({ stats, metadata }: TranscriptSummary) {
+export function toTranscriptFigures({ stats, metadata }: TranscriptSummary, sentRepository: string | null) {
   const { cwd, gitBranch, repository, commitHash, version, title, models, ...others } = metadata;
   const { firstTimestamp, lastTimestamp, lineCount, ...rest } = others;
   return {
@@ -98,7 +98,8 @@ export function toTranscriptFigures({ stats, metadata }: TranscriptSummary) {
     reported_cost_usd: metadata.reportedTotals?.cost_usd ?? null,
     project: cwd,
     git_branch: gitBranch,
-    repository,
+    repository: nameRepository({ repository_url: repository, sent_repository: sentRepository, project: cwd }),
+    repository_url: repository,
     commit_hash: commitHash,
     agent_version: version,
     title,
@@ -109,6 +110,14 @@ export function toTranscriptFigures({ stats, metadata }: TranscriptSummary) {
     metadata: { ...rest },
   } satisfies Partial<typeof transcripts.$inferInsert>;
 }
+
+/**
+ * The repository of a transcript, from its row's other columns. What the agent itself records goes before what the
+ * uploader's git said later, and that before the working directory's path.
+ */
+export const nameRepository = (
+  row: Pick<typeof transcripts.$inferSelect, 'repository_url' | 'sent_repository' | 'project'>,
+): string | null => toRepositoryName({ address: row.repository_url ?? row.sent_repository, folder: row.project });
 
 /** Numbers of the next usage entries and tool calls of a row set. */
 export interface UsageNumbers {
@@ -131,27 +140,8 @@ export interface PrefixRows {
   hasTranscriptIssues?: boolean;
 }
 
-/** Additions of later lines to kept rows that their derived rows depend on. */
-interface Growth {
-  /**
-   * Starts of the 15-minute buckets with added or changed messages, milliseconds since 1970. Undefined means unknown,
-   * and all sums of the session's rows are computed again.
-   */
-  messageBuckets?: readonly number[] | undefined;
-  /** Ids of tool calls that are unchanged, but may have new texts. Undefined means that any call may. */
-  toolIdsOfTexts?: readonly string[] | undefined;
-}
-
-/** Collects the growth of a row set while it is written. */
-export interface GrowthCollector {
-  /** Takes the time of a message that was added or deleted, milliseconds since 1970. */
-  addMessageTime(timeMs: number): void;
-  addBatch(batch: Pick<TranscriptBatch, 'contentBlocks' | 'toolCalls'>): void;
-  toGrowth(): Growth;
-}
-
 /** A transcript's rows as one transaction writes them, and what it keeps of a shorter version's. */
-export interface RowSet extends RowSetKey, Growth {
+export interface RowSet extends RowSetKey {
   /** Entries and calls from these numbers on are new. */
   firstNewNumbers: UsageNumbers;
   /** Undefined means that all old rows are replaced. */

@@ -30,6 +30,8 @@ export async function claimTranscript(
 
 export interface CompletedTranscript {
   transcriptId: string;
+  /** From the transcript's row. */
+  sentRepository: string | null;
   rowSet: RowSetKey;
   /** The result of the parse for the whole transcript. */
   summary: TranscriptSummary;
@@ -86,11 +88,11 @@ export async function hasEqualFigures(
 }
 
 function toCompletedRow(
-  { transcriptId, rowSet, summary, counts, attemptCount }: CompletedTranscript,
+  { transcriptId, sentRepository, rowSet, summary, counts, attemptCount }: CompletedTranscript,
   versions: { parser: string; prices: string },
 ) {
   return {
-    ...toTranscriptFigures(summary),
+    ...toTranscriptFigures(summary, sentRepository),
     active_ms: summary.activeMs,
     cost_estimate_usd: summary.exactCostUsd,
     id: transcriptId,
@@ -165,24 +167,6 @@ export async function giveUpTranscript(
         inArray(transcripts.status, ['queued', 'processing']),
       ),
     );
-}
-
-/** The given transcripts that wait for a worker, or that one is ingesting. */
-export async function listWaiting(
-  database: Database,
-  workspaceId: string,
-  transcriptIds: readonly string[],
-): Promise<Set<string>> {
-  const waiting = await database
-    .select({ id: transcripts.id })
-    .from(transcripts)
-    .where(
-      and(
-        isInWorkspace('transcripts', 'id', workspaceId, transcriptIds),
-        inArray(transcripts.status, ['queued', 'processing']),
-      ),
-    );
-  return new Set(waiting.map(({ id }) => id));
 }
 
 interface StatusChange {

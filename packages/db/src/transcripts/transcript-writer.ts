@@ -3,18 +3,16 @@ import type { PoolClient } from 'pg';
 import { createRowCopier } from '../copy/row-copier.ts';
 import type { Database } from '../database/database.ts';
 import { opaqueWorkspaceId } from '../database/planner.ts';
-import { and, eq, gte } from '../drizzle.cjs';
+import { type SQL, sql } from '../drizzle.cjs';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
 import { transcriptCheckpoints } from '../schema/transcripts.ts';
 import { sessionEvents, toolCalls, usageEntries } from '../schema/usage.ts';
 import type { PrefixRows } from './transcript-rows.ts';
 import {
   type EntryOrigin,
-  type GrowthCollector,
   type IngestCounts,
   type RowNumbers,
   type RowSet,
-  type RowSetKey,
   toContentBlockRow,
   toIssueRow,
   toMessageRow,
@@ -54,7 +52,6 @@ export interface WrittenCheckpoint {
 
 /** The result of a parse whose batches were written. */
 export interface WrittenTranscript {
-  /** With its growth, if a collector was passed. */
   rowSet: RowSet;
   summary: TranscriptSummary;
   /** Counts of all rows, including those that stayed. */
@@ -62,57 +59,29 @@ export interface WrittenTranscript {
   checkpoint: WrittenCheckpoint | undefined;
 }
 
-interface TranscriptWriter {
-  /**
-   * Takes one batch of a parse; resolves when there is room for the next. The rows are written once the copier has sent
-   * everything.
-   */
-  write(batch: TranscriptBatch): Promise<void>;
-  /** Call it after the last batch. */
-  finish(): WrittenTranscript;
-}
-
 /**
  * Passes the rows of a transcript to its transaction's copier. If rows of a shorter version stay, its last messages are
- * replaced, because later lines may have changed them, and `growth` collects the additions to them.
+ * replaced, because later lines may have changed them.
  */
-export function createTranscriptWriter(
-  transaction: Database,
-  copier: TranscriptCopier,
-  rowSet: RowSet,
-  origin: EntryOrigin,
-  growth?: GrowthCollector,
-): TranscriptWriter {
-  return new CopyingWriter(transaction, copier, rowSet, origin, growth);
-}
-
-class CopyingWriter implements TranscriptWriter {
+export class TranscriptWriter {
   readonly #transaction: Database;
   readonly #copier: TranscriptCopier;
   readonly #rowSet: RowSet;
   readonly #origin: EntryOrigin;
-  readonly #growth: GrowthCollector | undefined;
   readonly #prefix: PrefixRows | undefined;
   readonly #next: RowNumbers;
   readonly #issuesByCode: { [x: string]: number };
   readonly #counts: IngestCounts;
   #checkpoint: WrittenCheckpoint | undefined;
   #summary: TranscriptSummary | undefined;
-  #mayReplace: boolean;
-  #areIssuesReplaced = false;
+  #isReplaced = false;
+  #areMessagesReplaced = false;
 
-  constructor(
-    transaction: Database,
-    copier: TranscriptCopier,
-    rowSet: RowSet,
-    origin: EntryOrigin,
-    growth?: GrowthCollector,
-  ) {
+  constructor(transaction: Database, copier: TranscriptCopier, rowSet: RowSet, origin: EntryOrigin) {
     this.#transaction = transaction;
     this.#copier = copier;
     this.#rowSet = rowSet;
     this.#origin = origin;
-    this.#growth = growth;
     this.#prefix = rowSet.prefix;
     const firstNewNumbers = rowSet.firstNewNumbers;
     this.#next = { event: 0, issue: 0, ...this.#prefix?.numbers, ...firstNewNumbers };
@@ -124,15 +93,18 @@ class CopyingWriter implements TranscriptWriter {
       ...this.#prefix?.counts,
       issuesByCode: this.#issuesByCode,
     };
-    this.#mayReplace = this.#prefix !== undefined;
   }
 
+  /**
+   * Takes one batch of a parse; resolves when there is room for the next. The rows are written once the copier has sent
+   * everything.
+   */
   async write(batch: TranscriptBatch): Promise<void> {
-    await this.#deleteReplacedIssues();
     if (batch.checkpoint !== undefined) this.#checkpoint = { state: batch.checkpoint, numbers: { ...this.#next } };
-    await this.#addMessages(batch.messages);
+    const isFirst = !this.#isReplaced && (batch.issues.length > 0 || batch.events.length > 0);
+    if (isFirst || batch.messages.length > 0) await this.#deleteReplaced(batch.messages[0]?.id);
+    for (const message of batch.messages) this.#copier.addMessage(toMessageRow(this.#rowSet, message));
     for (const block of batch.contentBlocks) this.#copier.addBlock(toContentBlockRow(this.#rowSet, block));
-    this.#growth?.addBatch(batch);
     this.#counts.contentBlocks += batch.contentBlocks.length;
     for (const response of batch.apiResponses) {
       this.#copier.addUsageEntry(toUsageEntryRow(this.#rowSet, this.#origin, this.#next.entry++, response));
@@ -144,42 +116,43 @@ class CopyingWriter implements TranscriptWriter {
     await this.#copier.sendFull();
   }
 
-  finish(): WrittenTranscript {
+  /** Call it after the last batch. */
+  async finish(): Promise<WrittenTranscript> {
     if (this.#summary === undefined) throw new Error('The last batch has not been written');
+    await this.#deleteReplaced();
     return {
-      rowSet: { ...this.#rowSet, ...this.#growth?.toGrowth() },
+      rowSet: this.#rowSet,
       summary: this.#summary,
       counts: this.#counts,
       checkpoint: this.#checkpoint,
     };
   }
 
-  async #addMessages(messages: TranscriptBatch['messages']): Promise<void> {
-    const [first] = messages;
-    if (this.#mayReplace && first !== undefined) {
-      this.#mayReplace = false;
-      await this.#copier.sendAll();
-      for (const timeMs of await deleteMessagesFrom(this.#transaction, this.#rowSet, first.id))
-        this.#growth?.addMessageTime(timeMs);
+  /**
+   * Deletes the shorter version's rows that the continued parse makes again, before any such row is written: first its
+   * checkpoint, its last turn and the issues about it as a whole, and once it is known, the messages from `firstMessageId` on.
+   */
+  async #deleteReplaced(firstMessageId?: string): Promise<void> {
+    if (this.#prefix === undefined) return;
+    const { workspaceId, rowSetId } = this.#rowSet;
+    const ofRowSet = sql`workspace_id = ${opaqueWorkspaceId(workspaceId)} AND row_set_id = ${rowSetId}`;
+    const replaced: SQL[] = [];
+    if (!this.#isReplaced) {
+      replaced.push(sql`${transcriptCheckpoints} WHERE ${ofRowSet}`);
+      const { numbers, hasTranscriptIssues = false } = this.#prefix;
+      replaced.push(sql`${sessionEvents} WHERE ${ofRowSet} AND event_number >= ${numbers.event}::int`);
+      const isReplaced = sql`${ofRowSet} AND issue_number >= ${numbers.issue}::int`;
+      if (hasTranscriptIssues) replaced.push(sql`${ingestIssues} WHERE ${isReplaced}`);
     }
-    for (const message of messages) {
-      this.#copier.addMessage(toMessageRow(this.#rowSet, message));
-      if (message.timestamp !== null) this.#growth?.addMessageTime(Date.parse(message.timestamp));
+    if (firstMessageId !== undefined && !this.#areMessagesReplaced) {
+      replaced.push(sql`${transcriptMessages} WHERE ${ofRowSet} AND id >= ${firstMessageId}`);
     }
-  }
-
-  /** Deletes the issues about the whole shorter version, which the parse lists again at its end. */
-  async #deleteReplacedIssues(): Promise<void> {
-    if (this.#prefix?.hasTranscriptIssues !== true || this.#areIssuesReplaced) return;
-    this.#areIssuesReplaced = true;
-    const { workspace_id, row_set_id, issue_number } = ingestIssues;
-    const isReplaced = and(
-      eq(workspace_id, opaqueWorkspaceId(this.#rowSet.workspaceId)),
-      eq(row_set_id, this.#rowSet.rowSetId),
-      gte(issue_number, this.#prefix.numbers.issue),
-    );
+    this.#isReplaced = true;
+    this.#areMessagesReplaced ||= firstMessageId !== undefined;
+    if (replaced.length === 0) return;
+    const deletions = replaced.map((rows, index) => sql`${sql.raw(`deleted_${index}`)} AS (DELETE FROM ${rows})`);
     await this.#copier.sendAll();
-    await this.#transaction.delete(ingestIssues).where(isReplaced);
+    await this.#transaction.execute(sql`WITH ${sql.join(deletions, sql`, `)} SELECT`);
   }
 
   #addIssues(issues: TranscriptBatch['issues']): void {
@@ -191,17 +164,4 @@ class CopyingWriter implements TranscriptWriter {
         this.#copier.addIssue(toIssueRow(this.#rowSet, this.#next.issue++, issue));
     }
   }
-}
-
-/**
- * Deletes the messages from `firstId` on, which the continued parse emits again in their current state. Returns their
- * times, in milliseconds since 1970.
- */
-async function deleteMessagesFrom(transaction: Database, key: RowSetKey, firstId: string): Promise<number[]> {
-  const { workspace_id, row_set_id, id, timestamp } = transcriptMessages;
-  const rows = await transaction
-    .delete(transcriptMessages)
-    .where(and(eq(workspace_id, opaqueWorkspaceId(key.workspaceId)), eq(row_set_id, key.rowSetId), gte(id, firstId)))
-    .returning({ timestamp });
-  return rows.flatMap((row) => (row.timestamp === null ? [] : Date.parse(row.timestamp)));
 }

@@ -5,14 +5,14 @@ import { ATTRIBUTION, messageDayRollup, staleDays, usageDayRollup } from '../sch
 import { sessions } from '../schema/transcripts.ts';
 import { toDay } from './stale-days.ts';
 
-/** The attribution of a session's usage. */
-type Attribution = Record<(typeof ATTRIBUTION)[number], string | null>;
+/** The attribution of a session's usage, and the transcript that its figures come from. */
+type Attribution = Record<(typeof ATTRIBUTION)[number], string | null> & { primary_transcript_id: string };
 
 /** The attribution of sessions, by their ids. */
 export type Attributions = ReadonlyMap<string, Attribution>;
 
 /** The columns of `toAttributions`, for a SELECT or RETURNING. */
-export const ATTRIBUTION_COLUMNS = sql.raw(['session_id', ...ATTRIBUTION].join(', '));
+export const ATTRIBUTION_COLUMNS = sql.raw(['session_id', 'primary_transcript_id', ...ATTRIBUTION].join(', '));
 
 export type AttributionRow = Attribution & { session_id: string };
 

@@ -90,6 +90,7 @@ export const ORIGIN_COLUMNS = [
   'agent_id',
   'git_branch',
   'agent_version',
+  'turn_line',
 ] as const satisfies readonly (keyof typeof usageLedger.$inferSelect)[];
 export const KEY_COLUMNS = ['workspace_id', 'agent', 'response_key'];
 /** The ledger's facts about all copies of a response. */
@@ -154,7 +155,7 @@ export function selectLedgerRows(from: SQL, where: SQL): SQL {
 }
 
 /** Usage entries for `selectLedgerRows`, with their columns, and as `whole` all columns in one value. */
-export const selectEntries = (where: SQL): SQL =>
+const selectEntries = (where: SQL): SQL =>
   sql`SELECT entry.*, entry AS whole FROM ${usageEntries} AS entry WHERE ${where}`;
 
 /** Entries as `e` with their transcripts as `t`, for `selectLedgerRows`. */

@@ -4,14 +4,12 @@ import { transcriptMessages } from '../schema/messages.ts';
 import { ROLLUPS, type RollupName } from '../schema/rollup-tables.ts';
 import { messageRollup } from '../schema/rollups.ts';
 import { sessions, transcripts } from '../schema/transcripts.ts';
-import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
+import { sessionEvents, toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
 import { COST_COLUMNS, COST_UNIT_COLUMNS, SUMMED_TOKENS, sumOfTokens } from '../schema/usage-columns.ts';
 import { FIGURE_ORDER } from './ledger-definition.ts';
 
 /** Start of the 15-minute bucket of a column `timestamp`. */
-export const BUCKET_START = sql.raw(`date_bin('15 minutes', "timestamp", '2000-01-01Z')`);
-
-export const DAY_MS = 24 * 60 * 60_000;
+const BUCKET_START = sql.raw(`date_bin('15 minutes', "timestamp", '2000-01-01Z')`);
 
 const COST_UNITS_PER_USD = '1e10';
 
@@ -33,14 +31,9 @@ export const CALLS: Readonly<Partial<Record<RollupName, SQL>>> = {
     FROM ${toolCalls} WHERE is_own AND file_path IS NOT NULL)`,
 };
 
-/**
- * The source rows of roll-ups (the rows of some sessions, or of these only in some 15-minute buckets and without a
- * time).
- */
+/** Sessions whose rows a roll-up sums. */
 export interface RollupScope {
   sessionIds: readonly string[];
-  /** Starts of 15-minute buckets, milliseconds since 1970. Undefined means all. */
-  buckets?: readonly number[] | undefined;
 }
 
 /** Rows of a roll-up by UTC days, by their definition, from `buckets`, the rows by 15-minute buckets. */
@@ -75,30 +68,12 @@ export const ofSessions = (alias: string, workspaceId: string, scope: RollupScop
     : sql`${sql.raw(alias)}.workspace_id = ${opaqueWorkspaceId(workspaceId)}
         AND ${sql.raw(alias)}.session_id = ANY(${sql.param([...scope.sessionIds])}::text[])`;
 
-/** Condition on the start of a 15-minute bucket that is in the scope, or unknown. */
-const isInBuckets = (bucketStart: SQL, scope: RollupScope | undefined): SQL =>
-  scope?.buckets === undefined
-    ? sql`true`
-    : sql`(${bucketStart} IS NULL OR ${bucketStart} = ANY(${toTimes(scope.buckets)}))`;
-
-export const ofBuckets = (alias: string, bucketStart: SQL, workspaceId: string, scope: RollupScope | undefined): SQL =>
-  sql`${ofSessions(alias, workspaceId, scope)} AND ${isInBuckets(bucketStart, scope)}`;
-
-/** Condition on the rows of a table that are in a UTC day of the scope's 15-minute buckets, or have no time. */
-export const ofDays = (alias: string, column: string, workspaceId: string, scope: RollupScope | undefined): SQL => {
-  const isOfSessions = ofSessions(alias, workspaceId, scope);
-  if (scope?.buckets === undefined) return isOfSessions;
-  const days = new Set(scope.buckets.map(toDayStart));
-  const time = sql.raw(`${alias}.${column}`);
-  return sql`${isOfSessions}
-    AND (${time} IS NULL OR date_bin('1 day', ${time}, '2000-01-01Z') = ANY(${sql.param([...days])}::timestamptz[]))`;
-};
-
-/** The UTC day, as ISO 8601, of a time in milliseconds since 1970. */
-export const toDayStart = (timeMs: number): string => new Date(Math.floor(timeMs / DAY_MS) * DAY_MS).toISOString();
-
-const toTimes = (timesMs: Iterable<number>): SQL =>
-  sql`${sql.param(Array.from(timesMs, (timeMs) => new Date(timeMs).toISOString()))}::timestamptz[]`;
+/** The kind of work of the turn of a row of the ledger, or of an entry; rows of older parsers have none. */
+export const kindOfTurn = (alias: string, workspaceId: string): SQL => sql`coalesce((
+  SELECT turn.name FROM ${sessionEvents} AS turn
+  WHERE turn.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND turn.row_set_id = ${sql.raw(`${alias}.row_set_id`)}
+    AND turn.line_number = ${sql.raw(`${alias}.turn_line`)} AND turn.kind = 'turn'
+), 'unknown')`;
 
 /** Rows of usage_rollup by their definition, for a scope, or all of a workspace. */
 export function selectUsageRollup(workspaceId: string, scope?: RollupScope): SQL {
@@ -106,7 +81,7 @@ export function selectUsageRollup(workspaceId: string, scope?: RollupScope): SQL
   return sql`
     SELECT
       workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent,
-      agent_id, git_branch, agent_version, is_shared, count(*)::int AS responses,
+      agent_id, git_branch, agent_version, kind_of_work, is_shared, count(*)::int AS responses,
       ${sums([...SUMMED_TOKENS, 'web_search_requests'], 'bigint')},
       ${sql.raw(
         COST_COLUMNS.map(
@@ -122,17 +97,16 @@ export function selectUsageRollup(workspaceId: string, scope?: RollupScope): SQL
         AS unpriced_tokens,
       count(*) FILTER (WHERE price_basis = 'default')::int AS default_priced_responses
     FROM (
-      SELECT false AS is_shared, ${rolledUpColumns('l')} FROM ${usageLedger} AS l
-      WHERE ${ofBuckets('l', BUCKET_START, workspaceId, scope)}
+      SELECT false AS is_shared, ${rolledUpColumns('l')}, ${kindOfTurn('l', workspaceId)} AS kind_of_work FROM ${usageLedger} AS l
+      WHERE ${ofSessions('l', workspaceId, scope)}
       UNION ALL
       SELECT true, * FROM (
-        SELECT DISTINCT ON (e.session_id, e.agent, e.response_key) ${rolledUpColumns('e')}
+        SELECT DISTINCT ON (e.session_id, e.agent, e.response_key) ${rolledUpColumns('e')}, ${kindOfTurn('e', workspaceId)}
         FROM ${transcripts} AS t
         -- Entries are looked up one by one. While a workspace is filled it has no statistics, and a join would read all.
         JOIN LATERAL (
           SELECT * FROM ${usageEntries}
-          WHERE workspace_id = ${workspace} AND row_set_id = t.row_set_id AND ${isInBuckets(BUCKET_START, scope)}
-          OFFSET 0
+          WHERE workspace_id = ${workspace} AND row_set_id = t.row_set_id OFFSET 0
         ) AS e ON true
         JOIN LATERAL (
           SELECT l.session_id FROM ${usageLedger} AS l
@@ -142,15 +116,13 @@ export function selectUsageRollup(workspaceId: string, scope?: RollupScope): SQL
         ORDER BY e.session_id, e.agent, e.response_key, ${FIGURE_ORDER}, t.sha256, e.entry_number
       ) AS shared
     ) AS response
-    GROUP BY workspace_id, session_id, 3, model, is_subagent, agent_id, git_branch, agent_version, is_shared`;
+    GROUP BY workspace_id, session_id, 3, model, is_subagent, agent_id, git_branch, agent_version, kind_of_work,
+      is_shared`;
 }
 
-/**
- * The source rows of daily sums of tools or files (one row for each call), in the days of a scope, or all of a
- * workspace.
- */
+/** The source rows of daily sums of tools or files (one row for each call), for a scope, or all of a workspace. */
 export function selectCalls(name: 'tool' | 'file', workspaceId: string, scope?: RollupScope): SQL {
-  return sql`SELECT * FROM ${CALLS[name]} AS c WHERE ${ofDays('c', 'bucket_start', workspaceId, scope)}`;
+  return sql`SELECT * FROM ${CALLS[name]} AS c WHERE ${ofSessions('c', workspaceId, scope)}`;
 }
 
 const sums = (columns: readonly string[], type: string): SQL =>
@@ -194,7 +166,7 @@ export function selectMessageCounts(workspaceId: string, scope?: RollupScope): S
     FROM ${sessions} AS s
     JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
     JOIN ${transcriptMessages} AS m ON m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id
-    WHERE ${ofBuckets('s', BUCKET_START, workspaceId, scope)}
+    WHERE ${ofSessions('s', workspaceId, scope)}
     GROUP BY s.workspace_id, s.session_id, 3, m.model, 5`;
 }
 

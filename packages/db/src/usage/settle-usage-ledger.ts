@@ -1,219 +1,259 @@
 import type { Database } from '../database/database.ts';
 import { opaqueWorkspaceId } from '../database/planner.ts';
-import { sql } from '../drizzle.cjs';
+import { findDisagreement, settleCopies } from '../derive/copies.ts';
+import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
+import { toJsonText } from '../schema/column-types.ts';
 import { listColumns } from '../schema/list-columns.ts';
 import { transcripts } from '../schema/transcripts.ts';
-import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
-import { isInvolved, isReplaced, type UsageChange } from '../transcripts/replaced-usage.ts';
-import type { RowSet } from '../transcripts/transcript-rows.ts';
+import { usageEntries, usageLedger } from '../schema/usage.ts';
+import { isReplaced, type UsageChange } from '../transcripts/replaced-usage.ts';
 import {
-  COPY_COLUMNS,
-  FIGURE_COLUMNS,
-  IS_CREDITED_CALL,
-  KEY_COLUMNS,
-  ORIGIN_COLUMNS,
-  selectEntries,
-  selectLedgerRows,
-} from './ledger-definition.ts';
+  type ChangedResponse,
+  fromKeys,
+  KEYS_PER_STEP,
+  listChangedResponses,
+  type ResponseKey,
+  toKey,
+  toName,
+  toResponseName,
+} from './changed-responses.ts';
+import { COPY_COLUMNS, FIGURE_COLUMNS, KEY_COLUMNS, ORIGIN_COLUMNS } from './ledger-definition.ts';
+import { chooseOwnCalls, type StoredCopy } from './own-calls.ts';
 
-/** Responses settled by one set of statements. */
-const KEYS_PER_STEP = 20_000;
+/** Copies that are held in memory at a time, about a kilobyte each; a response's copies are held together. */
+const COPIES_PER_STEP = 5000;
 
-interface ResponseKeys {
-  agents: string[];
-  responseKeys: string[];
-}
-
-/** A response that the change concerns. */
-interface ChangedResponse {
+/** Responses of a transcript, whose ledger rows the caller has and writes, unless others have copies of them. */
+export interface KnownResponses {
+  rowSetId: string;
   agent: string;
-  response_key: string;
-  /** It occurs once in the transcripts of the change, and stays there. */
-  is_single: boolean;
-  /** The transcripts of the change lose it. */
-  is_gone: boolean;
+  /** Each once. */
+  responseKeys: readonly string[];
 }
+
+export interface SettledLedger {
+  /** Sessions whose roll-ups or findings are no longer right: what they are credited with, or own, has changed. */
+  affectedIds: Set<string>;
+  /** Names of the known responses whose rows are written, because others have copies of them; see `toResponseName`. */
+  sharedNames: Set<string>;
+}
+
+type LedgerRow = typeof usageLedger.$inferSelect;
 
 /**
- * Updates the ledger rows of all responses that the change concerns to match the entries, without those that it
- * replaces. Returns the sessions that are or were credited with one of them, or own one of their tool calls.
+ * Makes the ledger's rows of all responses that a change concerns agree with their copies, except `known` ones without
+ * other copies. `lockedNames` are the result of `lockLedger`.
  */
-export async function settleUsageLedger(transaction: Database, change: UsageChange): Promise<Set<string>> {
-  const affected = new Set<string>();
-  for (const written of change.written) await inheritOwnership(transaction, written);
+export async function settleUsageLedger(
+  transaction: Database,
+  change: UsageChange,
+  known: readonly KnownResponses[],
+  lockedNames: ReadonlySet<string>,
+): Promise<SettledLedger> {
+  const settling = new LedgerSettling(transaction, change);
+  const [owners, shared] = listOwners(known);
+  const knownIds = new Set(known.map(({ rowSetId }) => rowSetId));
+  const others = {
+    ...change,
+    written: change.written.filter(({ rowSetId }) => !knownIds.has(rowSetId)),
+  };
   let last: ChangedResponse | undefined;
-  for (;;) {
-    const changed = await listChangedResponses(transaction, change, last);
-    if (changed.length === 0) return affected;
-    const held = await lockOrInsert(transaction, change, changed, affected);
-    if (held.responseKeys.length > 0) {
-      await recompute(transaction, change, held, affected);
-      const gone = changed.filter(({ is_gone }) => is_gone);
-      if (gone.length > 0) await deleteWithoutCopy(transaction, change, toKeys(gone));
-      await chooseOwnToolCalls(transaction, change, held, affected);
-    }
-    if (changed.length < KEYS_PER_STEP) return affected;
+  while (others.written.length > 0 || others.removedRowSetIds.length > 0) {
+    const changed = await listChangedResponses(transaction, others, last);
+    const isFresh = (response: ChangedResponse): boolean =>
+      response.is_single && response.copy_count === null && !owners.has(toName(response));
+    await settling.insertSingle(changed.filter(isFresh));
+    const contested = changed.filter((response) => !isFresh(response));
+    for (const response of contested) if (owners.has(toName(response))) shared.add(toName(response));
+    await settling.settle(contested.map(toKey));
+    if (changed.length < (change.keysPerStep ?? KEYS_PER_STEP)) break;
     last = changed.at(-1);
+  }
+  for (const name of lockedNames) if (owners.has(name)) shared.add(name);
+  await settling.settle([...shared].flatMap((name) => owners.get(name) ?? []));
+  return { affectedIds: settling.affectedIds, sharedNames: shared };
+}
+
+/** Known responses by name, and the names of those that several of the transcripts have. */
+function listOwners(known: readonly KnownResponses[]): [owners: Map<string, ResponseKey>, shared: Set<string>] {
+  const owners = new Map<string, ResponseKey>();
+  const shared = new Set<string>();
+  for (const { agent, responseKeys } of known) {
+    for (const responseKey of responseKeys) {
+      const name = toResponseName(agent, responseKey);
+      if (owners.has(name)) shared.add(name);
+      else owners.set(name, { agent, responseKey, copyCount: 1 });
+    }
+  }
+  return [owners, shared];
+}
+
+/** The driver's values of a table's columns as drizzle reads them. */
+function toRow<Table extends PgTable>(table: Table, values: Record<string, unknown>): Table['$inferSelect'] {
+  const columns = Object.entries(getTableColumns(table));
+  return Object.fromEntries(
+    columns.map(([name, column]) => {
+      const value = values[name];
+      return [name, value === null || value === undefined ? null : column.mapFromDriverValue(value)];
+    }),
+  );
+}
+
+class LedgerSettling {
+  readonly affectedIds = new Set<string>();
+  readonly #transaction: Database;
+  readonly #change: UsageChange;
+  readonly #workspace: SQL;
+
+  constructor(transaction: Database, change: UsageChange) {
+    this.#transaction = transaction;
+    this.#change = change;
+    this.#workspace = opaqueWorkspaceId(change.workspaceId);
+  }
+
+  /** Inserts the rows of responses with a single copy, which is all that there is. */
+  async insertSingle(responses: readonly ChangedResponse[]): Promise<void> {
+    if (responses.length === 0) return;
+    const columns = listColumns([...KEY_COLUMNS, ...ORIGIN_COLUMNS, ...FIGURE_COLUMNS], (name) => name);
+    await this.#transaction.execute(sql`
+      INSERT INTO ${usageLedger} (${columns}, copy_count)
+      SELECT e.*, 1 FROM ${fromKeys(responses)}
+      JOIN LATERAL (
+        SELECT ${columns} FROM ${usageEntries}
+        WHERE workspace_id = ${this.#workspace} AND agent = k.agent AND response_key = k.response_key OFFSET 0
+      ) AS e ON true`);
+  }
+
+  /** Settles responses by all of their copies, with the tool calls that they made, some thousand copies at a time. */
+  async settle(keys: readonly ResponseKey[]): Promise<void> {
+    let step: ResponseKey[] = [];
+    let copyCount = 0;
+    for (const key of keys) {
+      if (copyCount + key.copyCount > COPIES_PER_STEP && step.length > 0) {
+        await this.#settleStep(step);
+        [step, copyCount] = [[], 0];
+      }
+      step.push(key);
+      copyCount += key.copyCount + 1;
+    }
+    if (step.length > 0) await this.#settleStep(step);
+  }
+
+  async #settleStep(keys: readonly ResponseKey[]): Promise<void> {
+    const from = fromKeys(keys.map(({ agent, responseKey }) => ({ agent, response_key: responseKey })));
+    // Locked before the copies are read, so that copies which earlier holders committed are among them.
+    const rowsByName = new Map(
+      (await this.#lockRows(from)).map((row) => [toResponseName(row.agent, row.response_key), row]),
+    );
+    const copiesByName = Map.groupBy(await this.#readCopies(from), ({ response }) =>
+      toResponseName(response.agent, response.response_key),
+    );
+    const [inserted, updated, deleted]: [LedgerRow[], LedgerRow[], LedgerRow[]] = [[], [], []];
+    for (const { agent, responseKey } of keys) {
+      const name = toResponseName(agent, responseKey);
+      const [copies, before] = [copiesByName.get(name), rowsByName.get(name)];
+      const now = copies && toLedgerRow(copies);
+      if (now === undefined && before === undefined) continue;
+      this.#addAffected(before, now);
+      if (now === undefined) deleted.push(before as LedgerRow);
+      else if (before === undefined) inserted.push(now);
+      else if (!areEqual(before, now, LEDGER_COLUMNS)) updated.push(now);
+    }
+    await this.#write(inserted, updated, deleted);
+    for (const sessionId of await chooseOwnCalls(this.#transaction, this.#change, copiesByName)) {
+      this.affectedIds.add(sessionId);
+    }
+  }
+
+  #addAffected(before: LedgerRow | undefined, now: LedgerRow | undefined): void {
+    if (before !== undefined && now !== undefined && areEqual(before, now, COUNTED_COLUMNS)) return;
+    if (before !== undefined) this.affectedIds.add(before.session_id);
+    if (now !== undefined) this.affectedIds.add(now.session_id);
+  }
+
+  /** The copies that stay. Looked up one by one, as few belong to a response. */
+  async #readCopies(from: SQL): Promise<StoredCopy[]> {
+    const { rows } = await this.#transaction.execute(sql`
+      SELECT e.*, t.is_stream, t.first_timestamp, t.size_bytes, t.sha256 FROM ${from}
+      JOIN LATERAL (
+        SELECT * FROM ${usageEntries}
+        WHERE workspace_id = ${this.#workspace} AND agent = k.agent AND response_key = k.response_key OFFSET 0
+      ) AS e ON true
+      JOIN LATERAL (
+        SELECT is_stream, first_timestamp, size_bytes, sha256 FROM ${transcripts}
+        WHERE workspace_id = ${this.#workspace} AND row_set_id = e.row_set_id OFFSET 0
+      ) AS t ON true
+      WHERE NOT ${isReplaced(this.#change, 'e', 'entry')}`);
+    return rows.map((row) => {
+      const response = toRow(usageEntries, row);
+      const { is_stream, first_timestamp, size_bytes, sha256 } = toRow(transcripts, row);
+      return {
+        ...{ response, entryNumber: response.entry_number, isStream: is_stream },
+        ...{ firstTimestamp: first_timestamp, sizeBytes: size_bytes, sha256 },
+      };
+    });
+  }
+
+  /**
+   * Rows that another transaction inserted after `lockLedger` are not locked yet. They come out of order; a deadlock is
+   * a conflict, and the settling starts again.
+   */
+  async #lockRows(from: SQL): Promise<LedgerRow[]> {
+    const { rows } = await this.#transaction.execute(sql`
+      SELECT l.* FROM ${from}
+      JOIN LATERAL (
+        SELECT * FROM ${usageLedger}
+        WHERE workspace_id = ${this.#workspace} AND agent = k.agent AND response_key = k.response_key FOR UPDATE
+      ) AS l ON true`);
+    return rows.map((row) => toRow(usageLedger, row));
+  }
+
+  async #write(
+    inserted: readonly LedgerRow[],
+    updated: readonly LedgerRow[],
+    deleted: readonly LedgerRow[],
+  ): Promise<void> {
+    const columns = listColumns(LEDGER_COLUMNS, (name) => name);
+    const toRows = (rows: readonly LedgerRow[]): SQL =>
+      sql`jsonb_populate_recordset(NULL::${usageLedger}, ${toJsonText(rows)}::jsonb)`;
+    const ofKeys = (alias: string): SQL =>
+      sql.raw(`l.agent = ${alias}.agent AND l.response_key = ${alias}.response_key`);
+    if (inserted.length > 0) {
+      await this.#transaction.execute(
+        sql`INSERT INTO ${usageLedger} (${columns}) SELECT ${columns} FROM ${toRows(inserted)}`,
+      );
+    }
+    if (updated.length > 0) {
+      const values = LEDGER_COLUMNS.filter((name) => !KEY_COLUMNS.includes(name));
+      await this.#transaction.execute(sql`
+        UPDATE ${usageLedger} AS l SET ${listColumns(values, (name) => `${name} = r.${name}`)}
+        FROM ${toRows(updated)} AS r WHERE l.workspace_id = ${this.#workspace} AND ${ofKeys('r')}`);
+    }
+    if (deleted.length > 0) {
+      await this.#transaction.execute(
+        sql`DELETE FROM ${usageLedger} AS l USING ${fromKeys(deleted)} WHERE l.workspace_id = ${this.#workspace} AND ${ofKeys('k')}`,
+      );
+    }
   }
 }
 
-/**
- * A tool call that was open when its transcript was written, and whose response is unchanged, is written again. It
- * counts if the call that it replaces did.
- */
-async function inheritOwnership(
-  transaction: Database,
-  { workspaceId, rowSetId, firstNewNumbers, prefix }: RowSet,
-): Promise<void> {
-  if (prefix === undefined || prefix.numbers.call === firstNewNumbers.call) return;
-  const workspace = opaqueWorkspaceId(workspaceId);
-  await transaction.execute(sql`
-    UPDATE ${toolCalls} AS c SET is_own = false
-    FROM ${toolCalls} AS replaced
-    WHERE c.workspace_id = ${workspace} AND c.row_set_id = ${rowSetId} AND c.call_number >= ${firstNewNumbers.call}::int
-      AND replaced.workspace_id = ${workspace} AND replaced.row_set_id = ${rowSetId}
-      AND replaced.call_number >= ${prefix.numbers.call}::int AND replaced.call_number < ${firstNewNumbers.call}::int
-      AND replaced.call_key = c.call_key AND NOT replaced.is_own`);
-}
+const LEDGER_COLUMNS = [...KEY_COLUMNS, ...ORIGIN_COLUMNS, ...FIGURE_COLUMNS, ...COPY_COLUMNS] as (keyof LedgerRow)[];
+/** The columns that anything else is derived from. */
+const COUNTED_COLUMNS = [...ORIGIN_COLUMNS, ...FIGURE_COLUMNS] as (keyof LedgerRow)[];
 
-async function listChangedResponses(
-  transaction: Database,
-  change: UsageChange,
-  after: ChangedResponse | undefined,
-): Promise<ChangedResponse[]> {
-  const { rows } = await transaction.execute<ChangedResponse & Record<string, unknown>>(sql`
-    SELECT agent COLLATE "C" AS agent, response_key,
-      count(*) = 1 AND NOT bool_or(${isReplaced(change, 'e', 'entry')}) AS is_single,
-      bool_and(${isReplaced(change, 'e', 'entry')}) AS is_gone
-    FROM ${usageEntries} AS e
-    WHERE ${isInvolved(change, 'e', 'entry')}
-      -- From a query, so that no index by response is read for the whole workspace.
-      AND (agent COLLATE "C", response_key) > (SELECT ${after?.agent ?? ''}::text, ${after?.response_key ?? ''}::text)
-    GROUP BY 1, 2 ORDER BY 1, 2 LIMIT ${KEYS_PER_STEP}`);
-  return rows;
-}
+const areEqual = (one: LedgerRow, other: LedgerRow, columns: readonly (keyof LedgerRow)[]): boolean =>
+  columns.every((name) => one[name] === other[name] || JSON.stringify(one[name]) === JSON.stringify(other[name]));
 
-const toKeys = (rows: readonly Pick<ChangedResponse, 'agent' | 'response_key'>[]): ResponseKeys => ({
-  agents: rows.map(({ agent }) => agent),
-  responseKeys: rows.map(({ response_key }) => response_key),
-});
-
-const keysTable = ({ agents, responseKeys }: ResponseKeys) => sql`
-  unnest(${sql.param(agents)}::text[], ${sql.param(responseKeys)}::text[]) AS k(agent, response_key)`;
-
-/**
- * Locks the ledger rows of the responses, and inserts missing ones. No one else holds those responses, so these rows
- * are already right. Returns the keys whose rows must be computed from all copies.
- */
-async function lockOrInsert(
-  transaction: Database,
-  change: UsageChange,
-  changed: readonly ChangedResponse[],
-  affected: Set<string>,
-): Promise<ResponseKeys> {
-  const columns = listColumns([...KEY_COLUMNS, ...ORIGIN_COLUMNS, ...FIGURE_COLUMNS], (name) => name);
-  const [from, to] = [changed[0], changed.at(-1)];
-  const { rows } = await transaction.execute<{
-    agent: string;
-    response_key: string;
-    session_id: string;
-    is_new: boolean;
-  }>(sql`
-    INSERT INTO ${usageLedger} AS l (${columns}, copy_count)
-    SELECT DISTINCT ON (agent COLLATE "C", response_key) ${columns}, 1
-    FROM ${usageEntries} AS e
-    WHERE ${isInvolved(change, 'e', 'entry')}
-      AND (agent COLLATE "C", response_key) >= (${from?.agent}, ${from?.response_key})
-      AND (agent COLLATE "C", response_key) <= (${to?.agent}, ${to?.response_key})
-    ORDER BY agent COLLATE "C", response_key
-    ON CONFLICT (workspace_id, agent, response_key) DO UPDATE SET copy_count = l.copy_count
-    -- A row that this statement inserted has no xmax.
-    RETURNING agent, response_key, session_id, xmax = 0 AS is_new`);
-  for (const { session_id } of rows) affected.add(session_id);
-  const single = new Set(changed.filter(({ is_single }) => is_single).map(toName));
-  return toKeys(rows.filter((row) => !(row.is_new && single.has(toName(row)))));
-}
-
-const toName = ({ agent, response_key }: Pick<ChangedResponse, 'agent' | 'response_key'>): string =>
-  `${agent} ${response_key}`;
-
-async function recompute(
-  transaction: Database,
-  change: UsageChange,
-  keys: ResponseKeys,
-  affected: Set<string>,
-): Promise<void> {
-  const workspace = opaqueWorkspaceId(change.workspaceId);
-  const { rows } = await transaction.execute<{ session_id: string }>(sql`
-    -- Made once: while the ledger is thought to be empty, it would be made again for each row of the workspace.
-    WITH response AS MATERIALIZED (
-      ${selectLedgerRows(
-        // By the response alone, because few entries belong to one. Planners that expect few rows would pair all keys
-        // with all entries of the workspace.
-        sql`${keysTable(keys)}
-          JOIN LATERAL (
-            ${selectEntries(sql`workspace_id = ${workspace} AND agent = k.agent AND response_key = k.response_key`)}
-            OFFSET 0
-          ) AS e ON true
-          JOIN LATERAL (
-            SELECT * FROM ${transcripts} WHERE workspace_id = ${workspace} AND row_set_id = e.row_set_id OFFSET 0
-          ) AS t ON true`,
-        sql`NOT ${isReplaced(change, 'e', 'entry')}`,
-      )}
-    ), updated AS (
-      UPDATE ${usageLedger} AS l
-      SET ${listColumns([...ORIGIN_COLUMNS, ...FIGURE_COLUMNS, ...COPY_COLUMNS], (name) => `${name} = r.${name}`)}
-      FROM response AS r
-      WHERE l.workspace_id = ${workspace} AND l.agent = r.agent AND l.response_key = r.response_key
-      RETURNING l.session_id
-    )
-    SELECT DISTINCT session_id FROM updated`);
-  for (const { session_id } of rows) affected.add(session_id);
-}
-
-async function deleteWithoutCopy(transaction: Database, change: UsageChange, keys: ResponseKeys): Promise<void> {
-  const workspace = opaqueWorkspaceId(change.workspaceId);
-  await transaction.execute(sql`
-    DELETE FROM ${usageLedger} AS l USING ${keysTable(keys)}
-    LEFT JOIN LATERAL (
-      SELECT row_set_id, entry_number FROM ${usageEntries}
-      WHERE workspace_id = ${workspace} AND agent = k.agent AND response_key = k.response_key OFFSET 0
-    ) AS e ON NOT ${isReplaced(change, 'e', 'entry')}
-    WHERE l.workspace_id = ${workspace} AND l.agent = k.agent AND l.response_key = k.response_key
-      AND e.row_set_id IS NULL`);
-}
-
-/** Of the copies of a tool call, the one in the best credited transcript counts. */
-async function chooseOwnToolCalls(
-  transaction: Database,
-  change: UsageChange,
-  keys: ResponseKeys,
-  affected: Set<string>,
-): Promise<void> {
-  const workspace = opaqueWorkspaceId(change.workspaceId);
-  const { rows } = await transaction.execute<{ session_id: string }>(sql`
-    WITH copy AS (
-      SELECT c.row_set_id, c.call_number, c.is_own, ${IS_CREDITED_CALL} AS is_credited
-      FROM ${keysTable(keys)}
-      -- By the response alone, which few calls and entries are of: planners would read all of the transcript for each
-      -- response.
-      JOIN LATERAL (
-        SELECT * FROM ${toolCalls} WHERE workspace_id = ${workspace} AND response_key = k.response_key OFFSET 0
-      ) AS c ON true
-      JOIN LATERAL (
-        SELECT * FROM ${usageEntries}
-        WHERE workspace_id = ${workspace} AND agent = k.agent AND response_key = c.response_key OFFSET 0
-      ) AS e ON e.row_set_id = c.row_set_id AND e.source = 'message'
-      JOIN ${transcripts} AS t ON t.workspace_id = ${workspace} AND t.row_set_id = e.row_set_id
-      WHERE NOT ${isReplaced(change, 'c', 'call')} AND NOT ${isReplaced(change, 'e', 'entry')}
-    ), changed AS MATERIALIZED (
-      -- A response may stand in several entries of its transcript.
-      SELECT row_set_id, call_number, bool_or(is_credited) AS is_own FROM copy
-      GROUP BY 1, 2, copy.is_own HAVING bool_or(is_credited) <> copy.is_own
-    )
-    UPDATE ${toolCalls} AS c SET is_own = changed.is_own
-    FROM changed
-    WHERE c.workspace_id = ${workspace} AND c.row_set_id = changed.row_set_id AND c.call_number = changed.call_number
-    RETURNING c.session_id`);
-  for (const { session_id } of rows) affected.add(session_id);
+function toLedgerRow(copies: readonly StoredCopy[]): LedgerRow {
+  const { credited, final } = settleCopies(copies);
+  const disagreement = findDisagreement(copies);
+  const { is_marked_copy: _mark, line_number: _line, entry_number: _number, ...figures } = final;
+  return {
+    ...figures,
+    ...Object.fromEntries(ORIGIN_COLUMNS.map((name) => [name, credited[name]])),
+    copy_count: copies.length,
+    disagreements: disagreement?.facts ?? null,
+    lowest_cost_usd: disagreement?.lowestCostUsd ?? null,
+    highest_cost_usd: disagreement?.highestCostUsd ?? null,
+  };
 }

@@ -19,18 +19,16 @@ export const fromDays = (table: PgTable, column: string, workspaceId: string, da
   ) AS d`;
 };
 
-/** Marks the totals of some UTC days, and of those that `query` finds as `day`, as stale once the transaction commits. */
+/** Marks the totals of some UTC days as stale once the transaction commits. */
 export async function markStaleDays(
   transaction: Database,
   workspaceId: string,
   days: readonly string[],
-  query?: SQL,
 ): Promise<void> {
   if (days.length === 0) return;
-  const others = query === undefined ? sql`` : sql`UNION SELECT day::timestamptz FROM (${query}) AS other`;
   await transaction.execute(sql`
     INSERT INTO ${staleDays} (workspace_id, day)
-    SELECT ${workspaceId}, day FROM (SELECT unnest(${toDays(days)}) AS day ${others}) AS each`);
+    SELECT ${workspaceId}, day FROM (SELECT DISTINCT unnest(${toDays(days)}) AS day) AS each`);
 }
 
 /** The UTC days where the workspace's totals are stale, each once, at most `limit` of them. */

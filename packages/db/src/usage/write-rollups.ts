@@ -2,52 +2,45 @@ import type { Database } from '../database/database.ts';
 import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { ROLLUPS, type RollupName } from '../schema/rollup-tables.ts';
 import {
-  DAY_MS,
   hasDeletedMessages,
-  ofBuckets,
-  ofDays,
   ofSessions,
   type RollupScope,
   selectCalls,
   selectDayRollup,
   selectMessageCounts,
   selectUsageRollup,
-  toDayStart,
 } from './rollup-definitions.ts';
 import { markStaleDays, toDay } from './stale-days.ts';
 
 /**
  * Recomputes the sums of the affected sessions from the ledger and the tool calls, and the counts of messages of those
- * whose transcripts changed. This covers everything, or some 15-minute buckets and the days of these. Uses one
- * statement for deletions and one for each table that gets rows. If a server distributes its tables over nodes,
- * data-changing parts of one statement may see each other's changes. The caller holds the sessions' rows. `storedIds`
- * names the sessions that may have roll-ups; default all.
+ * whose transcripts changed. Uses one statement for deletions and one for each table that gets rows. If a server
+ * distributes its tables over nodes, data-changing parts of one statement may see each other's changes. The caller holds
+ * the sessions' rows. `storedIds` names the sessions that may have roll-ups; default all.
  */
 export async function writeRollups(
   transaction: Database,
   { workspaceId, sessionIds }: { workspaceId: string; sessionIds: readonly string[] },
   affectedIds: readonly string[],
-  { buckets, storedIds }: { buckets?: readonly number[]; storedIds?: ReadonlySet<string> } = {},
+  storedIds?: ReadonlySet<string>,
 ): Promise<void> {
-  const affected = { sessionIds: affectedIds, buckets };
+  const affected = { sessionIds: affectedIds };
   const scopes: Record<RollupName, RollupScope> = {
     usage: affected,
     tool: affected,
     file: affected,
-    message: { sessionIds, buckets },
+    message: { sessionIds },
   };
   const names = (Object.keys(scopes) as RollupName[]).filter((name) => scopes[name].sessionIds.length > 0);
   const deletions = names.flatMap((name) => {
     const storedOfScope = scopes[name].sessionIds.filter((id) => storedIds?.has(id) ?? true);
-    return storedOfScope.length === 0 ? [] : deleteRollup(name, workspaceId, { sessionIds: storedOfScope, buckets });
+    return storedOfScope.length === 0 ? [] : deleteRollup(name, workspaceId, { sessionIds: storedOfScope });
   });
-  // The days of given buckets are given. Otherwise they are read before rows are deleted, and insertions return theirs.
-  const days = new Set(buckets?.map(toDayStart));
+  // Days are read before rows are deleted, and insertions return theirs.
+  const days = new Set<string>();
   if (deletions.length > 0) {
-    if (buckets === undefined) {
-      const { rows } = await transaction.execute<{ day: string }>(selectDays(names, workspaceId, scopes));
-      for (const { day } of rows) days.add(day);
-    }
+    const { rows } = await transaction.execute<{ day: string }>(selectDays(names, workspaceId, scopes));
+    for (const { day } of rows) days.add(day);
     const queries = deletions.map((deletion, index) => sql`${sql.raw(`deleted_${index}`)} AS (${deletion})`);
     await transaction.execute(sql`WITH ${sql.join(queries, sql`, `)} SELECT`);
   }
@@ -55,14 +48,10 @@ export async function writeRollups(
     const { rows } = await transaction.execute<{ day?: string | null }>(insertion);
     for (const { day } of rows) if (typeof day === 'string') days.add(day);
   }
-  const laterDays = buckets === undefined ? undefined : selectDays(names, workspaceId, scopes);
-  await markStaleDays(transaction, workspaceId, [...days], laterDays);
+  await markStaleDays(transaction, workspaceId, [...days]);
 }
 
-/**
- * A query of the UTC days where the scopes' sessions have rows that count in totals. If the scopes are limited to some
- * 15-minute buckets, only days after the first of these. Their counts depend on when the session was active before.
- */
+/** A query of the UTC days where the scopes' sessions have rows that count in totals. */
 function selectDays(
   names: readonly RollupName[],
   workspaceId: string,
@@ -71,7 +60,7 @@ function selectDays(
   const days = names.filter(hasTotals).map(
     (name) => sql`
     SELECT ${toDay('r.first_bucket_start')} AS day FROM ${ROLLUPS[name].days} AS r
-    WHERE ${ofSessions('r', workspaceId, scopes[name])} AND ${isAfterFirstDay('r.first_bucket_start', scopes[name])}`,
+    WHERE ${ofSessions('r', workspaceId, scopes[name])}`,
   );
   return sql`SELECT day::text AS day FROM (${sql.join(days, sql` UNION `)}) AS each WHERE day IS NOT NULL`;
 }
@@ -85,37 +74,27 @@ const hasTotals = (name: RollupName): boolean => ROLLUPS[name].totals !== undefi
  */
 function deleteRollup(name: RollupName, workspaceId: string, scope: RollupScope): SQL[] {
   const { buckets, days } = ROLLUPS[name];
-  const deletedDays = sql`DELETE FROM ${days} AS r WHERE ${ofDays('r', 'first_bucket_start', workspaceId, scope)}`;
+  const deletedDays = sql`DELETE FROM ${days} AS r WHERE ${ofSessions('r', workspaceId, scope)}`;
   if (buckets === undefined) return [deletedDays];
   const replaced = name === 'message' ? sql`NOT ${hasDeletedMessages(workspaceId)}` : sql`true`;
-  const ofScope = ofBuckets('r', sql.raw('r.bucket_start'), workspaceId, scope);
-  return [sql`DELETE FROM ${buckets} AS r WHERE ${ofScope} AND ${replaced}`, deletedDays];
+  return [sql`DELETE FROM ${buckets} AS r WHERE ${ofSessions('r', workspaceId, scope)} AND ${replaced}`, deletedDays];
 }
 
 /** Statements to run in order. Sums of days are computed from 15-minute buckets. Some return days, as `day`. */
 function insertRollup(name: RollupName, workspaceId: string, scope: RollupScope): SQL[] {
   const { buckets, days } = ROLLUPS[name];
-  const insertDays = (rows: SQL): SQL =>
-    sql`${insert(days, selectDayRollup(name, rows))} ${returningDays(name, scope)}`;
+  const insertDays = (rows: SQL): SQL => sql`${insert(days, selectDayRollup(name, rows))} ${returningDays(name)}`;
   if (name === 'tool' || name === 'file') return [insertDays(sql`(${selectCalls(name, workspaceId, scope)})`)];
   if (buckets === undefined) throw new Error(`${name} has no 15-minute roll-up`);
   const rows = name === 'usage' ? selectUsageRollup(workspaceId, scope) : selectMessageCounts(workspaceId, scope);
-  const written = sql`(SELECT * FROM ${buckets} AS r WHERE ${ofDays('r', 'bucket_start', workspaceId, scope)})`;
+  const written = sql`(SELECT * FROM ${buckets} AS r WHERE ${ofSessions('r', workspaceId, scope)})`;
   return [insert(buckets, rows), insertDays(written)];
 }
 
-const returningDays = (name: RollupName, { buckets }: RollupScope): SQL =>
-  buckets === undefined && hasTotals(name) ? sql`RETURNING ${toDay('r.first_bucket_start')}::text AS day` : sql``;
+const returningDays = (name: RollupName): SQL =>
+  hasTotals(name) ? sql`RETURNING ${toDay('r.first_bucket_start')}::text AS day` : sql``;
 
 function insert(table: PgTable, rows: SQL): SQL {
   const columns = sql.raw(Object.keys(getTableColumns(table)).join(', '));
   return sql`INSERT INTO ${table} AS r (${columns}) SELECT ${columns} FROM (${rows}) AS rolled_up`;
-}
-
-/** Condition on a time that is on a later UTC day than the first of the scope's 15-minute buckets. */
-function isAfterFirstDay(time: string, { buckets }: RollupScope): SQL {
-  if (buckets === undefined) return sql`true`;
-  if (buckets.length === 0) return sql`false`;
-  const firstMs = buckets.reduce((first, bucket) => Math.min(first, bucket));
-  return sql`${sql.raw(time)} >= ${toDayStart(firstMs + DAY_MS)}::timestamptz`;
 }

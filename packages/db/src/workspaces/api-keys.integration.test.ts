@@ -13,6 +13,8 @@ import {
 } from './api-keys.ts';
 import { ensureWorkspace, insertApiKey, revokeApiKey, touchApiKey } from './workspaces.ts';
 
+const POLICY = { textReaders: 'readers', namesFromPeople: null, pseudonymSalt: null };
+
 describe('api keys', () => {
   let pool: Awaited<ReturnType<typeof createTestPool>>;
   beforeEach(async () => {
@@ -34,6 +36,8 @@ describe('api keys', () => {
       person: null,
       expiresAt: null,
       isExpired: false,
+      isDemo: false,
+      policy: POLICY,
     });
     expect(await findKeyHolder(pool.database, 'other')).toMatchObject({
       workspaceId: OTHER_WORKSPACE,
@@ -125,7 +129,16 @@ describe('create api key', () => {
       const scopes = ['ingest', 'read'] as const;
       const { id, key } = await createApiKey(pool.database, { workspaceId, name: 'ci', scopes });
       expect(key).toMatch(API_KEY_PATTERN);
-      const holder = { workspaceId, keyId: id, scopes, person: null, expiresAt: null, isExpired: false };
+      const holder = {
+        workspaceId,
+        keyId: id,
+        scopes,
+        person: null,
+        expiresAt: null,
+        isExpired: false,
+        isDemo: false,
+        policy: POLICY,
+      };
       expect(await findKeyHolder(pool.database, hashApiKey(key))).toEqual(holder);
       await revokeApiKey(pool.database, workspaceId, id);
       expect(await findKeyHolder(pool.database, hashApiKey(key))).toBeUndefined();

@@ -1,10 +1,20 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { ApiKeyScope, TextReaders } from '@recount/contract/access';
 import { ulid } from 'ulid';
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, getTableColumns, isNull, or, type SQL, type SQLWrapper, sql } from '../drizzle.cjs';
-import { type ApiKeyScope, apiKeys, workspaces } from '../schema/workspaces.ts';
+import { apiKeys, workspaces } from '../schema/workspaces.ts';
 import { type Actor, addAuditEntry } from './audit-log.ts';
-import { insertApiKey } from './workspaces.ts';
+import { type Enrolment, insertApiKey, NO_SIGN_IN_LINK, type ProviderAccount } from './workspaces.ts';
+
+/** The choices of a workspace about what its readers see. */
+export interface ViewPolicy {
+  textReaders: TextReaders;
+  /** Names are shown in workspaces of at least this many people; null means always. */
+  namesFromPeople: number | null;
+  /** Secret that pseudonyms are made with. */
+  pseudonymSalt: string | null;
+}
 
 export interface KeyHolder {
   workspaceId: string;
@@ -15,6 +25,25 @@ export interface KeyHolder {
   expiresAt: string | null;
   /** True if it has expired, by the database's clock. */
   isExpired: boolean;
+  /** True if the workspace is the demo. */
+  isDemo: boolean;
+  policy: ViewPolicy;
+}
+
+/** Columns that a holder has from the key's workspace, in a query that joins the two. */
+export const OF_WORKSPACE = {
+  isDemo: sql<boolean>`${workspaces.demo_ends_at} IS NOT NULL`,
+  policy: {
+    textReaders: workspaces.text_readers,
+    namesFromPeople: workspaces.names_from_people,
+    pseudonymSalt: workspaces.pseudonym_salt,
+  },
+};
+
+/** Undefined if there is no such workspace. */
+export async function readViewPolicy(database: Database, workspaceId: string): Promise<ViewPolicy | undefined> {
+  const [row] = await database.select(OF_WORKSPACE.policy).from(workspaces).where(eq(workspaces.id, workspaceId));
+  return row;
 }
 
 /**
@@ -31,8 +60,10 @@ export async function findKeyHolder(database: Database, keyHash: string): Promis
       person: apiKeys.person,
       expiresAt: sql<string | null>`${end}`.mapWith(apiKeys.expires_at),
       isExpired: sql<boolean>`coalesce(${end} <= now(), false)`,
+      ...OF_WORKSPACE,
     })
     .from(apiKeys)
+    .innerJoin(workspaces, eq(workspaces.id, apiKeys.workspace_id))
     .where(and(or(eq(apiKeys.key_hash, keyHash), eq(apiKeys.previous_key_hash, keyHash)), isNull(apiKeys.revoked_at)));
   return row;
 }
@@ -43,13 +74,28 @@ export const toSecretEnd = (keyHash: SQLWrapper): SQL<string | null> =>
     string | null
   >`CASE ${apiKeys.key_hash} WHEN ${keyHash} THEN ${apiKeys.expires_at} ELSE ${apiKeys.previous_expires_at} END`;
 
-export type ApiKeyRow = Omit<typeof apiKeys.$inferSelect, 'key_hash' | 'previous_key_hash'>;
+const {
+  key_hash: _hash,
+  previous_key_hash: _previousHash,
+  machine_id: _machineId,
+  sign_in_link_hash: _linkHash,
+  sign_in_link_by: _linkBy,
+  sign_in_link_ends_at: _linkEndsAt,
+  sign_in_link_expires_at: linkExpiresAt,
+  ...LISTED_COLUMNS
+} = getTableColumns(apiKeys);
+
+export interface ApiKeyRow extends Pick<typeof apiKeys.$inferSelect, keyof typeof LISTED_COLUMNS> {
+  /** The end of the link that signs in with the key; null if there is none, or it is used or has expired. */
+  sign_in_link_expires_at: string | null;
+}
 
 /** A workspace's keys in the order of their creation, including revoked ones. */
 export async function listApiKeys(database: Database, workspaceId: string): Promise<ApiKeyRow[]> {
-  const { key_hash: _hash, previous_key_hash: _previousHash, ...columns } = getTableColumns(apiKeys);
+  const openUntil = sql<string | null>`CASE WHEN ${linkExpiresAt} > now() AND ${apiKeys.revoked_at} IS NULL
+    THEN ${linkExpiresAt} END`;
   return await database
-    .select(columns)
+    .select({ ...LISTED_COLUMNS, sign_in_link_expires_at: openUntil.mapWith(linkExpiresAt) })
     .from(apiKeys)
     .where(eq(apiKeys.workspace_id, workspaceId))
     .orderBy(asc(apiKeys.id));
@@ -84,19 +130,27 @@ interface ApiKeyRequest {
   person?: string | null;
   /** ISO 8601; null or undefined means never. */
   expiresAt?: string | null;
+  /** Machines of a key with the scope enrol; null or undefined means any number. */
+  machineLimit?: number | null;
+  /** The machine that enrolled. */
+  enrolment?: Enrolment;
   /** Default `system`. */
   actor?: Actor;
+  /** The account at an OpenID provider that signs in with the key. */
+  account?: ProviderAccount;
 }
 
 /** Creates a key for a workspace. `key` is the only copy. The database stores its SHA-256. */
 export async function createApiKey(
   transaction: Database,
-  { workspaceId, name, scopes, person = null, expiresAt = null, actor = 'system' }: ApiKeyRequest,
+  { actor = 'system', ...request }: ApiKeyRequest,
 ): Promise<{ id: string; key: string }> {
   const id = ulid();
   const { key, keyHash, hint } = drawApiKey();
-  await insertApiKey(transaction, { workspaceId, id, name, keyHash, hint, scopes: [...scopes], person, expiresAt });
-  const details = { name, scopes, person, expires_at: expiresAt };
+  const { workspaceId, name, scopes, person = null, expiresAt = null, machineLimit = null } = request;
+  await insertApiKey(transaction, { ...request, id, keyHash, hint, scopes: [...scopes] });
+  const limit = machineLimit === null ? {} : { machine_limit: machineLimit };
+  const details = { name, scopes, person, expires_at: expiresAt, ...limit };
   await addAuditEntry(transaction, { workspaceId, actor, action: 'key.create', subjects: [id], details });
   return { id, key };
 }
@@ -129,9 +183,9 @@ interface RotatedKey {
 }
 
 /**
- * Gives a key a new secret. Id, name and scopes stay the same, so uploads made with it still belong to it. Only the
- * latest of the earlier secrets gets a grace period. Undefined if the workspace has no such key, it is revoked, or it
- * has expired and gets no later expiry.
+ * Gives a key a new secret. Id, name and scopes stay the same, so uploads made with it still belong to it; its link
+ * ends. Only the latest of the earlier secrets gets a grace period. Undefined if the workspace has no such key, it is revoked, or it
+ * has expired and gets no later expiry, or it is an account's, which has a provider instead of a secret.
  */
 export async function rotateApiKey(
   transaction: Database,
@@ -147,6 +201,7 @@ export async function rotateApiKey(
     .set({
       key_hash: keyHash,
       hint,
+      ...NO_SIGN_IN_LINK,
       expires_at: sql`${end}`,
       previous_key_hash: hasGrace ? sql`${apiKeys.key_hash}` : null,
       // Not after the previous secret's own expiry.
@@ -159,6 +214,7 @@ export async function rotateApiKey(
         eq(apiKeys.workspace_id, workspaceId),
         eq(apiKeys.id, id),
         isNull(apiKeys.revoked_at),
+        isNull(apiKeys.issuer),
         sql`(${end} IS NULL OR ${end} > now())`,
       ),
     )

@@ -89,7 +89,7 @@ describe('a key', () => {
   it('expires at its end, by the clock of the database', async () => {
     const { id, key } = await create(new Date(Date.now() + HOUR_MS).toISOString());
     expect(await find(key)).toMatchObject({ keyId: id, isExpired: false, expiresAt: expect.any(String) });
-    await setEnd('expires_at', id, '');
+    await setEnd('expires_at', id, "- interval '1 second'");
     expect(await find(key)).toMatchObject({ keyId: id, isExpired: true });
     expect(await rotate(id, 0)).toBeUndefined();
     const renewed = await rotate(id, HOUR_MS, null);

@@ -1,7 +1,8 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
+import type { DeviceScope } from '@recount/contract/access';
 import type { Database } from '../database/database.ts';
 import { and, count, eq, gt, isNull, lte, sql } from '../drizzle.cjs';
-import { type ApiKeyScope, deviceRequests } from '../schema/workspaces.ts';
+import { deviceRequests } from '../schema/workspaces.ts';
 import { createApiKey } from './api-keys.ts';
 import { type Actor, addAuditEntry } from './audit-log.ts';
 import { holdApiKey } from './workspaces.ts';
@@ -22,8 +23,6 @@ const CODE_LENGTH = 8;
 const SECRET_BYTES = 32;
 /** Allows for inexact clocks and networks. */
 const POLL_TOLERANCE = 0.8;
-
-export type DeviceScope = Exclude<ApiKeyScope, 'admin' | 'operator'>;
 
 /**
  * Records a machine's request for a key. Undefined if too many are pending. Only the hash of the device code is stored.

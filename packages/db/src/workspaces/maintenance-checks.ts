@@ -1,18 +1,19 @@
 import type { Database } from '../database/database.ts';
-import { and, asc, eq, getTableColumns, sql } from '../drizzle.cjs';
-import { type MaintenanceCheckKind, maintenanceChecks } from '../schema/workspaces.ts';
+import { and, asc, eq, getTableColumns, inArray, sql } from '../drizzle.cjs';
+import { MAINTENANCE_CHECKS, type MaintenanceCheckKind, maintenanceChecks } from '../schema/workspaces.ts';
 import type { Actor } from './audit-log.ts';
 
 /** A process silent for this long is dead. Its check no longer runs, and another one may start. */
 const SILENCE = sql.raw("interval '30 seconds'");
 
-const IS_SILENT = sql`${maintenanceChecks.state} = 'running' AND ${maintenanceChecks.seen_at} < now() - ${SILENCE}`;
+/** True if a run's process has died. */
+export const IS_SILENT = sql`${maintenanceChecks.state} = 'running' AND ${maintenanceChecks.seen_at} < now() - ${SILENCE}`;
 
 /** One run of a check. */
 export interface MaintenanceRun {
   /** '' for all workspaces. */
   workspaceId: string;
-  kind: MaintenanceCheckKind;
+  kind: MaintenanceCheckKind | 'reprice';
   /** ULID. */
   runId: string;
 }
@@ -25,7 +26,10 @@ export interface MaintenanceProgress {
   total: number | null;
 }
 
-export type MaintenanceCheckRow = Omit<typeof maintenanceChecks.$inferSelect, 'workspace_id' | 'run_id' | 'seen_at'>;
+export type MaintenanceCheckRow = Omit<
+  typeof maintenanceChecks.$inferSelect,
+  'workspace_id' | 'run_id' | 'seen_at' | 'kind' | 'state' | 'task'
+> & { kind: MaintenanceCheckKind; state: 'running' | 'done' | 'failed' | 'interrupted' };
 
 /** Returns false, doing nothing, if a check of this kind and workspace is running. The last report stays. */
 export async function startMaintenanceCheck(
@@ -56,7 +60,8 @@ export async function startMaintenanceCheck(
   return started.length > 0;
 }
 
-const isRun = ({ workspaceId, kind, runId }: MaintenanceRun) =>
+/** True for the row of a run while it runs. */
+export const isRun = ({ workspaceId, kind, runId }: MaintenanceRun) =>
   and(
     eq(maintenanceChecks.workspace_id, workspaceId),
     eq(maintenanceChecks.kind, kind),
@@ -105,16 +110,18 @@ export async function endMaintenanceCheck(
 
 /** The checks of a workspace, or with '' of all workspaces. A check whose process is dead is `interrupted`. */
 export async function listMaintenanceChecks(database: Database, workspaceId: string): Promise<MaintenanceCheckRow[]> {
-  const { workspace_id: _workspaceId, run_id: _runId, seen_at, state, ...columns } = getTableColumns(maintenanceChecks);
+  const { workspace_id: _workspaceId, run_id: _runId, task: _task, ...rest } = getTableColumns(maintenanceChecks);
+  const { seen_at, state, kind, ...columns } = rest;
   return await database
     .select({
       ...columns,
+      kind: sql<MaintenanceCheckKind>`${kind}`,
       state: sql<MaintenanceCheckRow['state']>`CASE WHEN ${IS_SILENT} THEN 'interrupted' ELSE ${state} END`,
       ended_at: sql<string | null>`CASE WHEN ${IS_SILENT} THEN ${seen_at} ELSE ${columns.ended_at} END`.mapWith(
         columns.ended_at,
       ),
     })
     .from(maintenanceChecks)
-    .where(eq(maintenanceChecks.workspace_id, workspaceId))
+    .where(and(eq(maintenanceChecks.workspace_id, workspaceId), inArray(kind, MAINTENANCE_CHECKS)))
     .orderBy(asc(maintenanceChecks.kind));
 }

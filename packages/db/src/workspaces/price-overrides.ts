@@ -1,5 +1,6 @@
 import type { JsonObject } from '@recount/core';
 import type { Database } from '../database/database.ts';
+import { lockWorkspaceChanges } from '../database/locks.ts';
 import { asc, eq } from '../drizzle.cjs';
 import { priceOverrides } from '../schema/usage.ts';
 import { workspaces } from '../schema/workspaces.ts';
@@ -49,13 +50,8 @@ export async function replaceWorkspacePrices(
   { currencyLabel, overrides }: PriceChange,
   actor: Actor,
 ): Promise<void> {
-  // One at a time. Of two concurrent changes, the later one is stored as a whole. Not `update`, which would wait for
-  // running ingestions.
-  await transaction
-    .select({ id: workspaces.id })
-    .from(workspaces)
-    .where(eq(workspaces.id, workspaceId))
-    .for('no key update');
+  // The later one of two concurrent changes is stored as a whole.
+  await lockWorkspaceChanges(transaction, workspaceId);
   await addAuditEntry(transaction, {
     workspaceId,
     actor,

@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { Database } from '../database/database.ts';
 import { and, asc, desc, eq, inArray, isNull, notExists, or, type SQL, sql } from '../drizzle.cjs';
-import { apiKeys, signIns } from '../schema/workspaces.ts';
-import { type KeyHolder, toSecretEnd } from './api-keys.ts';
-import { type Actor, addAuditEntry } from './audit-log.ts';
+import { apiKeys, signIns, workspaces } from '../schema/workspaces.ts';
+import { type KeyHolder, OF_WORKSPACE, toSecretEnd } from './api-keys.ts';
+import { type Actor, addAuditEntry, toKeyActor } from './audit-log.ts';
 
 /** A browser is signed out after this time at the latest. */
 export const SIGN_IN_MAX_AGE_S = 30 * 24 * 60 * 60;
@@ -30,6 +30,18 @@ export interface SignInSecrets {
 /** The holder of the key that a browser signed in with. */
 export interface SignInHolder extends KeyHolder {
   signInId: string;
+  /** Null for a sign-in with a key or a link. */
+  provider: SignInProvider | null;
+}
+
+/** The OpenID provider of a sign-in. */
+export interface SignInProvider {
+  /** As in the settings. */
+  id: string;
+  /** Time since the provider confirmed the account; null if it cannot be asked. */
+  uncheckedMs: number | null;
+  /** Encrypted; null if there are none. */
+  sealedTokens: string | null;
 }
 
 interface NewSignIn {
@@ -38,12 +50,27 @@ interface NewSignIn {
   /** Hash of the secret that the browser sent. */
   keyHash: string;
   browser: string | null;
+  /** The link that it signs in with: the key that made it, and the end of that key's secret (ISO 8601), which null leaves out. */
+  link?: { by: string | null; endsAt: string | null };
+  /** Undefined for a sign-in with a key or a link. */
+  provider?: {
+    id: string;
+    /** True if the provider can be asked later. */
+    isCheckable: boolean;
+    maxAgeS: number;
+    /** Encrypts the provider's tokens for the sign-in with this id. */
+    seal(signInId: string): string;
+    /** For the audit log. */
+    role: string | null;
+  };
 }
 
-/** Signs a browser in. The database stores hashes of the secrets only. */
+/**
+ * Signs a browser in, with an audit entry unless it has the key itself. The database stores hashes of the secrets only.
+ */
 export async function createSignIn(
   transaction: Database,
-  { workspaceId, keyId, keyHash, browser }: NewSignIn,
+  { workspaceId, keyId, keyHash, browser, link, provider }: NewSignIn,
 ): Promise<SignInSecrets> {
   await dropEndedSignIns(transaction, workspaceId);
   const isOfKey = and(eq(signIns.workspace_id, workspaceId), eq(signIns.key_id, keyId));
@@ -57,11 +84,22 @@ export async function createSignIn(
   if (ids.length > 0) await transaction.delete(signIns).where(and(isOfKey, inArray(signIns.id, ids)));
   const cookie = `rks_${randomBytes(SECRET_BYTES).toString('base64url')}`;
   const page = randomBytes(SECRET_BYTES).toString('base64url');
+  const id = ulid();
   await transaction.insert(signIns).values({
-    ...{ workspace_id: workspaceId, id: ulid(), key_id: keyId, key_hash: keyHash, browser },
-    ...{ cookie_hash: hash(cookie), page_hash: hash(page) },
-    expires_at: sql`now() + ${SIGN_IN_MAX_AGE_S} * interval '1 second'`,
+    ...{ workspace_id: workspaceId, id, key_id: keyId, key_hash: keyHash, browser },
+    ...{ cookie_hash: hash(cookie), page_hash: hash(page), linked_by: link?.by ?? null },
+    ...(provider !== undefined && {
+      provider: provider.id,
+      sealed_tokens: provider.seal(id),
+      checked_at: provider.isCheckable ? sql`now()` : null,
+    }),
+    expires_at: sql`least(now() + ${provider?.maxAgeS ?? SIGN_IN_MAX_AGE_S} * interval '1 second', ${link?.endsAt ?? null}::timestamptz)`,
   });
+  if (provider !== undefined || link !== undefined) {
+    const details = provider === undefined ? { link_by: link?.by } : { provider: provider.id, role: provider.role };
+    const actor = toKeyActor(keyId);
+    await addAuditEntry(transaction, { workspaceId, actor, action: 'sign-in.create', subjects: [id, keyId], details });
+  }
   return { cookie, page };
 }
 
@@ -77,11 +115,55 @@ export async function findSignInHolder(database: Database, secrets: SignInSecret
       person: apiKeys.person,
       expiresAt: KEY_END.mapWith(apiKeys.expires_at),
       isExpired: sql<boolean>`false`,
+      providerId: signIns.provider,
+      sealedTokens: signIns.sealed_tokens,
+      uncheckedMs: sql<number | null>`(extract(epoch FROM now() - ${signIns.checked_at}) * 1000)::float8`,
+      ...OF_WORKSPACE,
     })
     .from(signIns)
     .innerJoin(apiKeys, IS_KEY)
+    .innerJoin(workspaces, eq(workspaces.id, signIns.workspace_id))
     .where(and(hasSecrets(secrets), IS_VALID));
-  return row;
+  if (row === undefined) return undefined;
+  const { providerId, sealedTokens, uncheckedMs, ...holder } = row;
+  return { ...holder, provider: providerId === null ? null : { id: providerId, sealedTokens, uncheckedMs } };
+}
+
+/**
+ * Takes the right to check a sign-in with its provider, so that a refresh token is used once. False if another process
+ * has it, for at most `maxMs`, or the sign-in has ended.
+ */
+export async function claimSignInCheck(
+  database: Database,
+  { workspaceId, signInId, provider }: SignInHolder,
+  maxMs: number,
+): Promise<boolean> {
+  const claimed = await database
+    .update(signIns)
+    .set({ check_started_at: sql`now()` })
+    .where(
+      and(
+        isSignIn(workspaceId, signInId),
+        // Not if it was checked since the holder was read.
+        eq(signIns.sealed_tokens, provider?.sealedTokens ?? ''),
+        sql`coalesce(${signIns.check_started_at} < now() - ${maxMs} * interval '1 millisecond', true)`,
+      ),
+    )
+    .returning({ id: signIns.id });
+  return claimed.length > 0;
+}
+
+/** Ends a check: stores new tokens if the provider confirmed the account, and otherwise lets the next request check again. */
+export async function storeSignInCheck(
+  database: Database,
+  { workspaceId, signInId }: Pick<SignInHolder, 'workspaceId' | 'signInId'>,
+  sealedTokens: string | undefined,
+): Promise<void> {
+  const confirmed = sealedTokens === undefined ? {} : { sealed_tokens: sealedTokens, checked_at: sql`now()` };
+  await database
+    .update(signIns)
+    .set({ check_started_at: null, ...confirmed })
+    .where(isSignIn(workspaceId, signInId));
 }
 
 export interface SignInRow {
@@ -106,24 +188,51 @@ export async function listSignIns(database: Database, workspaceId: string): Prom
     .orderBy(asc(signIns.id));
 }
 
-/** Signs a browser out that asks for it. */
-export async function signOut(database: Database, secrets: SignInSecrets): Promise<void> {
-  await database.delete(signIns).where(hasSecrets(secrets));
+/** A sign-in that has ended, with what its provider has to know. */
+export interface EndedSignIn {
+  workspaceId: string;
+  signInId: string;
+  provider: string;
+  sealedTokens: string;
 }
 
-/** Signs another browser out, with an audit entry. Returns false if the workspace has no such sign-in. */
+/**
+ * Signs a browser out that asks for it. Returns the sign-in if a provider vouched for it, and adds an audit entry.
+ */
+export async function signOut(transaction: Database, secrets: SignInSecrets): Promise<EndedSignIn | undefined> {
+  const { workspace_id, id, key_id, provider, sealed_tokens } = signIns;
+  const [ended] = await transaction
+    .delete(signIns)
+    .where(hasSecrets(secrets))
+    .returning({ workspaceId: workspace_id, signInId: id, keyId: key_id, provider, sealedTokens: sealed_tokens });
+  if (ended === undefined || ended.provider === null || ended.sealedTokens === null) return undefined;
+  const { workspaceId, signInId, keyId } = ended;
+  const subjects = [signInId, keyId];
+  const details = { provider: ended.provider };
+  const actor = toKeyActor(keyId);
+  await addAuditEntry(transaction, { workspaceId, actor, action: 'sign-in.end', subjects, details });
+  return { workspaceId, signInId, provider: ended.provider, sealedTokens: ended.sealedTokens };
+}
+
+/**
+ * Signs another browser out, with an audit entry. Returns false if the workspace has no such sign-in.
+ *
+ * @param details why recount ends it
+ */
 export async function endSignIn(
   transaction: Database,
   workspaceId: string,
   id: string,
   actor: Actor,
+  details: { provider: string; reason: string } | Record<string, never> = {},
 ): Promise<boolean> {
   const [ended] = await transaction
     .delete(signIns)
-    .where(and(eq(signIns.workspace_id, workspaceId), eq(signIns.id, id)))
+    .where(isSignIn(workspaceId, id))
     .returning({ keyId: signIns.key_id });
   if (ended === undefined) return false;
-  await addAuditEntry(transaction, { workspaceId, actor, action: 'sign-in.end', subjects: [id, ended.keyId] });
+  const subjects = [id, ended.keyId];
+  await addAuditEntry(transaction, { workspaceId, actor, action: 'sign-in.end', subjects, details });
   return true;
 }
 
@@ -132,13 +241,7 @@ export async function touchSignIn(database: Database, workspaceId: string, id: s
   await database
     .update(signIns)
     .set({ last_used_at: sql`now()` })
-    .where(
-      and(
-        eq(signIns.workspace_id, workspaceId),
-        eq(signIns.id, id),
-        sql`${signIns.last_used_at} < now() - interval '1 minute'`,
-      ),
-    );
+    .where(and(isSignIn(workspaceId, id), sql`${signIns.last_used_at} < now() - interval '1 minute'`));
 }
 
 async function dropEndedSignIns(transaction: Database, workspaceId: string): Promise<void> {
@@ -149,6 +252,9 @@ async function dropEndedSignIns(transaction: Database, workspaceId: string): Pro
 }
 
 const hash = (secret: string): string => createHash('sha256').update(secret).digest('hex');
+
+const isSignIn = (workspaceId: string, id: string): SQL | undefined =>
+  and(eq(signIns.workspace_id, workspaceId), eq(signIns.id, id));
 
 const hasSecrets = ({ cookie, page }: SignInSecrets): SQL | undefined =>
   and(eq(signIns.cookie_hash, hash(cookie)), eq(signIns.page_hash, hash(page)));

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import type { TextReaders } from '@recount/contract/access';
 import type { Database } from '../database/database.ts';
 import { lockWorkspace } from '../database/locks.ts';
 import { eq, isNotNull, or, sql } from '../drizzle.cjs';
@@ -10,12 +12,18 @@ export interface WorkspaceSettings {
   rowsMaxAgeDays: number | null;
   /** Days after its last activity until a transcript's raw object is deleted; null means never. */
   rawMaxAgeDays: number | null;
+  /** Who may see the texts of others. */
+  textReaders: TextReaders;
+  /** Names of people are shown only if the workspace has at least this many; null means always. */
+  namesFromPeople: number | null;
 }
 
 const COLUMNS = {
   redaction: workspaceSettings.redaction,
   rowsMaxAgeDays: workspaceSettings.rows_max_age_days,
   rawMaxAgeDays: workspaceSettings.raw_max_age_days,
+  textReaders: workspaces.text_readers,
+  namesFromPeople: workspaces.names_from_people,
 };
 
 const selectSettings = (database: Database, workspaceId: string) =>
@@ -27,11 +35,15 @@ const selectSettings = (database: Database, workspaceId: string) =>
 
 type SettingsColumns = Awaited<ReturnType<typeof selectSettings>>[number];
 
-const toSettings = ({ redaction, rowsMaxAgeDays, rawMaxAgeDays }: SettingsColumns): WorkspaceSettings => ({
+const toSettings = ({ redaction, ...others }: SettingsColumns): WorkspaceSettings => ({
   redaction: redaction ?? 'off',
-  rowsMaxAgeDays,
-  rawMaxAgeDays,
+  ...others,
 });
+
+const SALT_BYTES = 32;
+
+/** A secret to make pseudonyms with; without it, names could be guessed and compared. */
+export const newPseudonymSalt = (): string => randomBytes(SALT_BYTES).toString('base64url');
 
 /** Undefined if there is no such workspace. */
 export async function readWorkspaceSettings(
@@ -64,12 +76,19 @@ export async function listRetainingWorkspaces(
   return rows.map(({ id, name, ...settings }) => ({ id, name, settings: toSettings(settings) }));
 }
 
-/** Missing fields are unchanged. */
-export interface WorkspaceSettingsChange {
-  redaction?: RedactionMode | undefined;
-  rowsMaxAgeDays?: number | null | undefined;
-  rawMaxAgeDays?: number | null | undefined;
+/** The secret that a workspace's pseudonyms are made with; makes it when it is first needed. */
+export async function ensurePseudonymSalt(database: Database, workspaceId: string): Promise<string> {
+  const [row] = await database
+    .update(workspaces)
+    .set({ pseudonym_salt: sql`coalesce(${workspaces.pseudonym_salt}, ${newPseudonymSalt()})` })
+    .where(eq(workspaces.id, workspaceId))
+    .returning({ salt: workspaces.pseudonym_salt });
+  if (row?.salt == null) throw new Error('There is no such workspace');
+  return row.salt;
 }
+
+/** Missing fields are unchanged. */
+export type WorkspaceSettingsChange = { [Name in keyof WorkspaceSettings]?: WorkspaceSettings[Name] | undefined };
 
 /**
  * Changes the settings of a workspace and returns all settings. Fails with SQLSTATE 23503 if there is no such
@@ -87,18 +106,25 @@ export async function changeWorkspaceSettings(
     ...(change.rowsMaxAgeDays !== undefined && { rows_max_age_days: change.rowsMaxAgeDays }),
     ...(change.rawMaxAgeDays !== undefined && { raw_max_age_days: change.rawMaxAgeDays }),
   };
-  const [changed] = await transaction
+  await transaction
     .insert(workspaceSettings)
     .values({ workspace_id: workspaceId, ...columns })
     .onConflictDoUpdate({
       target: workspaceSettings.workspace_id,
       set: { ...columns, updated_at: sql`excluded.updated_at` },
-    })
-    .returning({
-      redaction: workspaceSettings.redaction,
-      rowsMaxAgeDays: workspaceSettings.rows_max_age_days,
-      rawMaxAgeDays: workspaceSettings.raw_max_age_days,
     });
+  if (change.textReaders !== undefined || change.namesFromPeople !== undefined) {
+    await transaction
+      .update(workspaces)
+      .set({
+        ...(change.textReaders !== undefined && { text_readers: change.textReaders }),
+        ...(change.namesFromPeople !== undefined && { names_from_people: change.namesFromPeople }),
+        // The same as long as they are on, so that a pseudonym always means the same person.
+        pseudonym_salt: sql`coalesce(${workspaces.pseudonym_salt}, ${newPseudonymSalt()})`,
+      })
+      .where(eq(workspaces.id, workspaceId));
+  }
+  const changed = await readWorkspaceSettings(transaction, workspaceId);
   if (changed === undefined) throw new Error('The settings were not stored');
   await addAuditEntry(transaction, {
     workspaceId,

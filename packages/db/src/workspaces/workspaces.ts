@@ -1,9 +1,10 @@
+import type { ApiKeyScope } from '@recount/contract/access';
 import { ulid } from 'ulid';
 import type { Database } from '../database/database.ts';
 import { lockWorkspace } from '../database/locks.ts';
-import { and, asc, eq, getTableColumns, inArray, is, isNull, PgTable, sql } from '../drizzle.cjs';
+import { and, asc, eq, getTableColumns, inArray, is, isNotNull, isNull, PgTable, sql } from '../drizzle.cjs';
 import * as schema from '../schema/index.ts';
-import { type ApiKeyScope, apiKeys, auditLog, workspaces } from '../schema/workspaces.ts';
+import { apiKeys, auditLog, signIns, workspaces } from '../schema/workspaces.ts';
 import { type Actor, addAuditEntry } from './audit-log.ts';
 
 /** All workspaces by name. */
@@ -59,23 +60,25 @@ export async function createWorkspace(
 const DEFAULT_WORKSPACE = 'default';
 
 /**
- * Renames a workspace. Does nothing and returns the reason if another one has that name, there is no such workspace, or
- * it is the default one, because a local installation would create that again, empty.
+ * Renames a workspace. Does nothing and returns the reason if another one has that name, there is no such workspace, it
+ * is the default one, because a local installation would create that again, empty, or it is the demo, which is deleted
+ * after a day, under whatever name.
  */
 export async function renameWorkspace(
   transaction: Database,
   id: string,
   name: string,
   actor: Actor,
-): Promise<'renamed' | 'taken' | 'unknown' | 'default'> {
+): Promise<'renamed' | 'taken' | 'unknown' | 'default' | 'demo'> {
   const [own] = await transaction
-    .select({ name: workspaces.name })
+    .select({ name: workspaces.name, demo_ends_at: workspaces.demo_ends_at })
     .from(workspaces)
     .where(eq(workspaces.id, id))
     .for('update');
   if (own === undefined) return 'unknown';
   if (own.name === name) return 'renamed';
   if (own.name === DEFAULT_WORKSPACE) return 'default';
+  if (own.demo_ends_at !== null) return 'demo';
   const [namesake] = await transaction.select({ id: workspaces.id }).from(workspaces).where(eq(workspaces.name, name));
   if (namesake !== undefined) return 'taken';
   await transaction.update(workspaces).set({ name }).where(eq(workspaces.id, id));
@@ -115,6 +118,28 @@ interface NewApiKey {
   person?: string | null;
   /** ISO 8601; null means never. */
   expiresAt?: string | null;
+  /** Machines of a key with the scope enrol; null means any number. */
+  machineLimit?: number | null;
+  /** The machine that enrolled. */
+  enrolment?: Enrolment | null;
+  /** Undefined for keys whose secret someone has. */
+  account?: ProviderAccount;
+}
+
+/** The machine of a key that was exchanged for an enrolment key. */
+export interface Enrolment {
+  /** Id of the enrolment key. */
+  enrolledBy: string;
+  /** SHA-256, hex. */
+  machineId: string;
+}
+
+/** A person's account at an OpenID provider. */
+export interface ProviderAccount {
+  /** URL of the provider. */
+  issuer: string;
+  /** Id of the account there (`sub`). */
+  subject: string;
 }
 
 export async function insertApiKey(database: Database, key: NewApiKey): Promise<void> {
@@ -127,10 +152,26 @@ export async function insertApiKey(database: Database, key: NewApiKey): Promise<
     scopes: key.scopes,
     person: key.person ?? null,
     expires_at: key.expiresAt ?? null,
+    machine_limit: key.machineLimit ?? null,
+    enrolled_by: key.enrolment?.enrolledBy ?? null,
+    machine_id: key.enrolment?.machineId ?? null,
+    issuer: key.account?.issuer ?? null,
+    subject: key.account?.subject ?? null,
   });
 }
 
-/** Returns false if the workspace has no such key, or it was revoked already. */
+/** Columns of a key that no link signs in with. */
+export const NO_SIGN_IN_LINK = {
+  sign_in_link_hash: null,
+  sign_in_link_expires_at: null,
+  sign_in_link_by: null,
+  sign_in_link_ends_at: null,
+};
+
+/**
+ * Revokes a key, the keys that were made with it, and the sign-ins by links that they made. Returns false if the
+ * workspace has no such key, or it was revoked already.
+ */
 export async function revokeApiKey(
   transaction: Database,
   workspaceId: string,
@@ -144,7 +185,37 @@ export async function revokeApiKey(
     .returning({ id: apiKeys.id });
   if (revoked.length === 0) return false;
   const madeIds = await revokeMadeKeys(transaction, workspaceId, id);
+  await transaction
+    .delete(signIns)
+    .where(and(eq(signIns.workspace_id, workspaceId), inArray(signIns.linked_by, [id, ...madeIds])));
   await addAuditEntry(transaction, { workspaceId, actor, action: 'key.revoke', subjects: [id, ...madeIds] });
+  return true;
+}
+
+/**
+ * Lets an account sign in again whose key was revoked. Keys that it had made stay revoked. Returns false if the workspace
+ * has no such key, it is not revoked, or it belongs to no account of a provider, so that its secret may be anywhere.
+ */
+export async function restoreAccountKey(
+  transaction: Database,
+  workspaceId: string,
+  id: string,
+  actor: Actor,
+): Promise<boolean> {
+  const restored = await transaction
+    .update(apiKeys)
+    .set({ revoked_at: null })
+    .where(
+      and(
+        eq(apiKeys.workspace_id, workspaceId),
+        eq(apiKeys.id, id),
+        isNotNull(apiKeys.revoked_at),
+        isNotNull(apiKeys.issuer),
+      ),
+    )
+    .returning({ id: apiKeys.id });
+  if (restored.length === 0) return false;
+  await addAuditEntry(transaction, { workspaceId, actor, action: 'key.restore', subjects: [id] });
   return true;
 }
 

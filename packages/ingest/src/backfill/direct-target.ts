@@ -1,6 +1,7 @@
 import type { DeliveryTarget, StoredTranscript } from '@recount/collect';
 import { DeliveryError } from '@recount/collect/delivery-error';
 import {
+  type Database,
   listAttachments,
   listStatesByContent,
   listTranscriptStates,
@@ -10,13 +11,16 @@ import {
   type TranscriptState,
 } from '@recount/db';
 import { RawStoreError } from '@recount/storage';
+import { toFailureReason } from '../failure-reason.ts';
 import { gatherCalls } from '../gather-calls.ts';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { toFailureReason } from '../process/failure-reason.ts';
 import { ReceiveError } from '../receive/measure-body.ts';
+import type { ReceiveRequest } from '../receive/prepare-upload.ts';
 import { DEFAULT_MAX_ATTACHMENT_BYTES, receiveAttachment } from '../receive/receive-attachment.ts';
-import { DEFAULT_MAX_TRANSCRIPT_BYTES, type ReceiveRequest, receiveTranscript } from '../receive/receive-transcript.ts';
+import { type BatchedRequest, receiveTogether } from '../receive/receive-together.ts';
+import { DEFAULT_MAX_TRANSCRIPT_BYTES, receiveTranscript } from '../receive/receive-transcript.ts';
 import { createUploadRecorder } from '../receive/record-uploads.ts';
+import type { ReceiveResult } from '../receive/settle-upload.ts';
 import { createRedactionReader } from '../secrets/redact-parameters.ts';
 
 /** Lower than the priority of uploads during a backfill. */
@@ -25,6 +29,8 @@ const BACKFILL_PRIORITY = -1;
 const MAX_SMALL_DELIVERIES = 128;
 /** A single transcript hardly notices it; when there are many, more share a statement. */
 const GATHER_DELAY_MS = 30;
+/** Longer transcripts are received separately: waiting for others costs them more than a sync. */
+const MAX_BATCHED_BYTES = 256 * 1024;
 const MAX_FOUND_AT_ONCE = 100;
 const MAX_LISTED_AT_ONCE = 500;
 
@@ -39,10 +45,7 @@ export function createDirectTarget(
   }: { workspaceId: string; maxBytes?: number } & Pick<ReceiveRequest, 'machine' | 'person'>,
 ): DeliveryTarget {
   const { database } = deps.database;
-  const steps = {
-    record: createUploadRecorder(deps, { delayMs: GATHER_DELAY_MS }),
-    readRedaction: createRedactionReader(database, workspaceId),
-  };
+  const receive = createReceiver(deps, workspaceId);
   const findByContent = gatherCalls(
     { maxInputs: MAX_FOUND_AT_ONCE, delayMs: GATHER_DELAY_MS },
     (contents: readonly TranscriptContent[]) => listStatesByContent(database, workspaceId, contents),
@@ -54,11 +57,12 @@ export function createDirectTarget(
         const row = await findByContent(content);
         return row?.raw_damaged_at === null ? toStoredTranscript(row) : undefined;
       }),
-    send: ({ path, open, sha256 }, signal) =>
+    send: ({ path, repository, worktree, open, sha256, sizeBytes }, signal) =>
       withTargetErrors(async () => {
-        const upload = { workspaceId, uploaderKeyId: OPERATOR, machine, person, path, body: open(0), sha256, maxBytes };
+        const origin = { workspaceId, uploaderKeyId: OPERATOR, machine, person, repository, worktree };
+        const upload = { ...origin, path, body: open(0), sha256, maxBytes };
         const request = { ...upload, priority: BACKFILL_PRIORITY, signal };
-        const { transcript, isDuplicate, rawObject } = await receiveTranscript(deps, request, steps);
+        const { transcript, isDuplicate, rawObject } = await receive(request, sizeBytes);
         return {
           transcript: toStoredTranscript(transcript),
           isDuplicate,
@@ -76,15 +80,7 @@ export function createDirectTarget(
         return waitingSessions - failingSessions;
       }),
     listAttachments: (sessionId) =>
-      withTargetErrors(async () => {
-        const contents = new Set<string>();
-        for (let after: { path: string; id: string } | undefined; ; ) {
-          const page = await listAttachments(database, workspaceId, sessionId, { after, limit: MAX_LISTED_AT_ONCE });
-          for (const { path, sha256 } of page) contents.add(`${path}/${sha256}`);
-          after = page.at(-1);
-          if (page.length < MAX_LISTED_AT_ONCE) return contents;
-        }
-      }),
+      withTargetErrors(() => listAttachmentContents(deps.database.database, workspaceId, sessionId)),
     sendAttachment: ({ agent, sessionId, path, modifiedAtMs, open }, signal) =>
       withTargetErrors(async () => {
         const upload = { workspaceId, uploaderKeyId: OPERATOR, machine, person, agent, sessionId, path, modifiedAtMs };
@@ -93,6 +89,42 @@ export function createDirectTarget(
         return { attachmentId: attachment.id, outcome };
       }),
   };
+}
+
+/** Small transcripts that come at the same time share a transaction. */
+function createReceiver(
+  deps: IngestDependencies,
+  workspaceId: string,
+): (request: BatchedRequest, sizeBytes?: number) => Promise<ReceiveResult> {
+  const steps = {
+    record: createUploadRecorder(deps, { delayMs: GATHER_DELAY_MS }),
+    readRedaction: createRedactionReader(deps.database.database, workspaceId),
+  };
+  const receiveBatched = gatherCalls(
+    { maxInputs: MAX_SMALL_DELIVERIES, delayMs: GATHER_DELAY_MS },
+    (requests: readonly BatchedRequest[]) => receiveTogether(deps, requests, steps),
+  );
+  return async (request, sizeBytes = Number.POSITIVE_INFINITY) => {
+    if (sizeBytes > MAX_BATCHED_BYTES) return await receiveTranscript(deps, request, steps);
+    const outcome = await receiveBatched(request);
+    if (outcome.status === 'rejected') throw outcome.reason;
+    return outcome.value;
+  };
+}
+
+/** Paths and digests of a session's attachments. */
+async function listAttachmentContents(
+  database: Database,
+  workspaceId: string,
+  sessionId: string,
+): Promise<Set<string>> {
+  const contents = new Set<string>();
+  for (let after: { path: string; id: string } | undefined; ; ) {
+    const page = await listAttachments(database, workspaceId, sessionId, { after, limit: MAX_LISTED_AT_ONCE });
+    for (const { path, sha256 } of page) contents.add(`${path}/${sha256}`);
+    after = page.at(-1);
+    if (page.length < MAX_LISTED_AT_ONCE) return contents;
+  }
 }
 
 function toStoredTranscript({ id, session_id, status, failure_reason }: TranscriptState): StoredTranscript {

@@ -30,6 +30,8 @@ const IDENTITY = [
   'uploader_key_id',
   'machine',
   'person',
+  'sent_repository',
+  'worktree',
 ] as const;
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
@@ -55,7 +57,7 @@ export async function* checkDescription(
   reference: TranscriptReference,
   { fix }: { fix: boolean },
 ): AsyncGenerator<DescriptionFinding> {
-  // An upload that completes machine and person writes the row first, so fields that differs twice is no such upload.
+  // An upload that completes machine, person and repository writes the row first, so fields that differs twice is no such upload.
   if (((await compareDescription(deps, reference)) ?? []).length === 0) return;
   const fields = (await compareDescription(deps, reference)) ?? [];
   const { workspace_id: workspaceId, id: transcriptId } = reference;

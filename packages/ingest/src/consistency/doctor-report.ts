@@ -17,12 +17,16 @@ export interface DoctorReport {
   skipped: DoctorCounts['skipped'];
 }
 
-/** Objects without a row only take up space; a worker deletes those recorded for deletion within the hour. */
+/**
+ * Objects without a row only take up space; a worker deletes those recorded for deletion, and what lost segments left,
+ * within the hour.
+ */
 export const isHarmless = ({ kind }: Finding | RebuildFinding): boolean =>
   kind === 'orphan-object' ||
   kind === 'orphan-stream' ||
   kind === 'orphan-attachment' ||
-  kind === 'unfinished-deletion';
+  kind === 'unfinished-deletion' ||
+  kind === 'lost-segments';
 
 /**
  * A notice loses nothing, an orphan object that could be received only takes up space, and what search lacks will be indexed in time, unless it

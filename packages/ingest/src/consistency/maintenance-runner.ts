@@ -9,22 +9,21 @@ import {
   type MaintenanceEnding,
   type MaintenanceProgress,
   type MaintenanceRun,
-  noteMaintenanceProgress,
   sql,
   startMaintenanceCheck,
   VERIFIED_TABLE_COUNT,
   verifyUsage,
 } from '@recount/db';
 import { ulid } from 'ulid';
+import { toFailureReason } from '../failure-reason.ts';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { toFailureReason } from '../process/failure-reason.ts';
+import { keepNoting } from '../maintenance/keep-noting.ts';
 import { createDoctorCounts } from './check-raw-objects.ts';
 import { runReportedDoctor } from './doctor-report.ts';
 import type { DoctorStep } from './run-doctor.ts';
 
 /** Each one holds a connection while it runs, or lists all objects. */
 const MAX_RUNS = 2;
-const NOTE_INTERVAL_MS = 1000;
 const BEGINNING: MaintenanceProgress = { step: 'beginning', done: 0, total: null };
 /** No one waits longer, and a check that does not end would block the next one. */
 const MAX_RUN_MS = 6 * 60 * 60_000;
@@ -100,22 +99,12 @@ async function follow(
   let readProgress = (): MaintenanceProgress => BEGINNING;
   const replaced = new AbortController();
   const signal = AbortSignal.any([closing, replaced.signal, AbortSignal.timeout(MAX_RUN_MS)]);
-  let noting: Promise<void> | undefined;
-  const note = async (): Promise<void> => {
-    try {
-      if (!(await noteMaintenanceProgress(database, run, readProgress())))
-        replaced.abort(new Error('Another run took its place'));
-    } catch (error) {
-      // If this continues for long, another run may start.
-      deps.onFailure(toFailureReason(error));
-    } finally {
-      noting = undefined;
-    }
-  };
-  const timer = setInterval(() => {
-    noting ??= note();
-  }, NOTE_INTERVAL_MS);
-  timer.unref();
+  const stopNoting = keepNoting(database, {
+    run,
+    readProgress: () => readProgress(),
+    onReplaced: () => replaced.abort(new Error('Another run took its place')),
+    onFailure: deps.onFailure,
+  });
   let ending: MaintenanceEnding;
   try {
     const watch = (read: () => MaintenanceProgress): void => {
@@ -128,10 +117,8 @@ async function follow(
     const reason = signal.aborted ? signal.reason : error;
     ending = { state: closing.aborted ? 'interrupted' : 'failed', reason: toFailureReason(reason) };
   }
-  clearInterval(timer);
-  await noting;
+  await stopNoting();
   try {
-    await noteMaintenanceProgress(database, run, readProgress());
     await endMaintenanceCheck(database, run, ending);
   } catch (error) {
     deps.onFailure(toFailureReason(error));

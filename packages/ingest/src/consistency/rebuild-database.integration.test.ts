@@ -1,18 +1,37 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import type { TelemetryRecord } from '@recount/core';
 import {
+  addressFindings,
+  annotateSession,
+  changePerson,
   changeWorkspaceSettings,
   createApiKey,
+  createBudget,
+  createDestination,
+  createDigest,
+  createPerson,
+  createTeam,
+  deleteTelemetry,
+  dismissFindings,
   ensureWorkspace,
   findKeyHolder,
   findLiveSession,
+  findSession,
   hashApiKey,
   listTranscripts,
+  mergePerson,
+  recordCrossings,
+  renameRepositories,
+  type SessionAnnotation,
+  storeBill,
+  storeTelemetry,
   verifyUsage,
 } from '@recount/db';
 import { rawObjectKey, workspaceRecordKey } from '@recount/storage';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { newStreamId, openLiveWriter } from '../live/open-live-writer.ts';
 import { recordWorkspaces } from '../maintenance/workspace-records.ts';
 import { changePriceSettings } from '../prices/workspace-prices.ts';
@@ -96,6 +115,11 @@ async function fill(): Promise<void> {
     currencyLabel: 'EUR',
     overrides: [{ model: 'claude-sonnet-4-5', inputUsdPerMillion: 7, outputUsdPerMillion: 11 }],
   });
+  await installation.database.withTransaction(async (transaction) => {
+    const change = { workspaceId: TEST_WORKSPACE, actor: 'key:ada' } as const;
+    await renameRepositories(transaction, change, ['app'], 'Heron');
+    await renameRepositories(transaction, change, ['Heron'], 'Birds');
+  });
   await installation.receive(toTranscript('grown', 4));
   await installation.receive(toTranscript('grown', 9));
   await installation.receive(toTranscript('named-by-lines', 3), { sessionId: 'named-by-the-upload' });
@@ -119,11 +143,90 @@ async function fill(): Promise<void> {
     { type: 'turn.completed', usage: { input_tokens: 100, cached_input_tokens: 40, output_tokens: 7 } },
   ]);
   await installation.work();
+  const place = { period: 'day' as const, time_zone: 'UTC', unit: 'tokens' as const, filters: { person: ['ada'] } };
+  const warnings = { thresholds: [50], forecast_percent: null, anomaly_factor: null, destination_ids: null };
+  const crossing = { period_start: '2026-01-01', kind: 'threshold' as const, threshold: 50, is_late: true, figure: 7 };
+  const details = { amount: 1, unit: 'tokens' as const, low: null, high: null, median: null };
+  await installation.database.withTransaction(async (transaction) => {
+    const budget = { name: 'all', amount: 1, ...place, ...warnings };
+    const row = await createBudget(transaction, TEST_WORKSPACE, budget, 'system');
+    if (typeof row === 'string') throw new Error(row);
+    await recordCrossings(transaction, row, [{ ...crossing, ...details }], '2026-02-01T00:00:00.000Z');
+    // Later, so that no message to it waits, which a rebuild would lose.
+    const destination = { id: '01J0000000000000000000D001', name: 'team', kind: 'slack' as const, hint: 'example.org' };
+    await createDestination(transaction, TEST_WORKSPACE, { ...destination, secret: 'v1.sealed' }, 'system');
+    const digest = { period: 'week' as const, time_zone: 'UTC', filters: {}, destination_ids: [destination.id] };
+    await createDigest(transaction, TEST_WORKSPACE, { name: 'weekly', ...digest }, 'system');
+  });
+  await annotate('grown', { given_title: 'Grown up', is_starred: true, tags: ['ä', 'b'], note: 'two\nlines' });
+  await decideOnFindings();
+  await addPeople();
+  await addWitnesses();
   await recordWorkspaces(installation);
 }
 
+const telemetry = (identity: string, sessionId: string): TelemetryRecord => ({
+  ...{ agent: 'claude-code', kind: 'request', identity, sessionId, requestId: identity, model: 'claude-opus-5' },
+  ...{ purpose: null, timestampMs: Date.parse('2026-01-02T03:04:05.678Z'), inputTokens: 3, outputTokens: 5 },
+  ...{ cacheReadTokens: 7, cacheWriteTokens: 11, costUsd: 0.1234567891, person: 'ada', machine: 'laptop-ä' },
+});
+
+/** Telemetry of three days, more than a page, and a bill. */
+async function addWitnesses(): Promise<void> {
+  const { database } = installation.database;
+  const requests = Array.from({ length: 600 }, (_, index) => telemetry(`r-${index}`, 'grown'));
+  await storeTelemetry(database, TEST_WORKSPACE, requests);
+  await storeTelemetry(database, OTHER, [telemetry('r-0', 'other')]);
+  await database.execute(`
+    UPDATE recount.telemetry_records SET received_at = received_at - interval '1 day' * (length(record_key) % 2 + ascii(record_key) % 2)
+    WHERE workspace_id = '${TEST_WORKSPACE}'`);
+  const tokens = { inputTokens: 1, outputTokens: null, cacheReadTokens: null, cacheWriteTokens: null };
+  const place = { workspaceId: TEST_WORKSPACE, vendor: 'anthropic', actor: 'system' as const };
+  await installation.database.withTransaction((transaction) =>
+    storeBill(transaction, place, [
+      {
+        ...{ identity: 'a', kind: 'cost', day: '2026-01-02', model: 'claude-opus-5', lineItem: 'tokens, ä' },
+        ...{ serviceTier: null, amountUsd: -12.3456789012, ...tokens },
+      },
+    ]),
+  );
+}
+
+async function addPeople(): Promise<void> {
+  const scope = { workspaceId: TEST_WORKSPACE, actor: 'operator:test' } as const;
+  await installation.database.withTransaction(async (transaction) => {
+    await createTeam(transaction, scope, { name: 'Core', costCentre: '4711' });
+    const person = {
+      displayName: 'Ada Ä',
+      email: 'ada@example.org',
+      names: ['ada'],
+      team: 'Core',
+      joinedOn: '2024-02-29',
+    };
+    const into = await createPerson(transaction, scope, { ...person, notes: 'two\nlines' });
+    await changePerson(transaction, scope, into, { team: null, costCentre: '99', teamFrom: '2026-01-01' });
+    const id = await createPerson(transaction, scope, { displayName: 'ada-laptop' });
+    await mergePerson(transaction, scope, { id, into });
+  });
+}
+
+const annotate = (sessionId: string, change: Partial<SessionAnnotation>) =>
+  installation.database.withTransaction((transaction) =>
+    annotateSession(transaction, { workspaceId: TEST_WORKSPACE, sessionId, actor: 'system' }, change),
+  );
+
+const decideOnFindings = () =>
+  installation.database.withTransaction(async (transaction) => {
+    const decision = { workspaceId: TEST_WORKSPACE, actor: 'system' } as const;
+    const dismissal = { kind: 'cold-cache', subjectType: 'session', subject: 'grown', reason: 'two\nlines' } as const;
+    await dismissFindings(transaction, decision, dismissal, 10);
+    await addressFindings(transaction, decision, { kind: 'repeated-read', since: '2026-02-28', note: null });
+  });
+
 const listRows = (workspaceId = TEST_WORKSPACE) =>
   listTranscripts(installation.database.database, workspaceId, {}, { limit: 100 });
+const findRepository = async (sessionId: string) =>
+  (await findSession(installation.database.database, TEST_WORKSPACE, sessionId))?.repository;
 const findStreamTotals = () =>
   findLiveSession(installation.database.database, { workspaceId: TEST_WORKSPACE, sessionId: 'codex-session' });
 
@@ -132,9 +235,20 @@ it('restores every row of a lost database from the raw store alone', async () =>
   const before = await hashTables(installation.database);
   expect(before.transcripts?.rows).toBe(10);
   expect(before.usage_ledger?.rows).toBeGreaterThan(0);
+  expect(before.session_annotations?.rows).toBe(1);
+  expect([before.finding_dismissals?.rows, before.addressed_findings?.rows]).toEqual([1, 1]);
+  expect(before.team_memberships?.rows).toBe(2);
+  const { alert_destinations, budget_crossings, budgets, digests } = before;
+  const kept = [budgets, budget_crossings, alert_destinations, digests];
+  expect(kept.map((table) => table?.rows)).toEqual([1, 1, 1, 1]);
+  expect(before.repository_renames?.rows).toBe(2);
+  expect([before.telemetry_records?.rows, before.bill_rows?.rows]).toEqual([601, 1]);
+  expect(await findRepository('grown')).toBe('Birds');
   const receivedAt = (await listRows()).map(({ created_at }) => Date.parse(created_at));
   const totals = await findStreamTotals();
   await emptyDatabase(installation.database);
+  // It writes an object that is nothing of anyone's, and stays.
+  await installation.rawStore.check();
 
   const { findings, progress } = await rebuild();
   expect(findings.toSorted((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)))).toEqual([
@@ -154,6 +268,84 @@ it('restores every row of a lost database from the raw store alone', async () =>
   expect(await examine()).toEqual([]);
   expect(await rebuild()).toMatchObject({ findings: [], progress: { objects: 10, registered: 0 } });
   expect(await installation.listJobs()).toEqual([]);
+});
+
+it('keeps no annotation in the raw store that is removed in the database', async () => {
+  await installation.receive(toTranscript('s', 2));
+  await installation.work();
+  await annotate('s', { note: 'private' });
+  const key = `workspaces/${TEST_WORKSPACE}/session-annotations.ndjson`;
+  await recordWorkspaces(installation);
+  expect(await installation.listObjectKeys()).toContain(key);
+  await annotate('s', { note: null });
+  await recordWorkspaces(installation);
+  expect(await installation.listObjectKeys()).not.toContain(key);
+});
+
+it('keeps no telemetry and no bill in the raw store that is deleted in the database', async () => {
+  const { database } = installation.database;
+  const day = new Date().toISOString().slice(0, 10);
+  const names = async () => (await installation.listObjectKeys()).filter((key) => /telemetry|bills/.test(key));
+  const read = async () => await text(await installation.rawStore.get((await names())[0] ?? ''));
+  await storeTelemetry(database, TEST_WORKSPACE, [telemetry('one', 'kept'), telemetry('two', 'secret-session')]);
+  await recordWorkspaces(installation);
+  expect(await names()).toHaveLength(1);
+  expect((await names())[0]).toContain(`workspaces/${TEST_WORKSPACE}/telemetry/${day.slice(0, 4)}`);
+  expect(await read()).toContain('secret-session');
+  await deleteTelemetry(database, TEST_WORKSPACE, 'secret-session');
+  // A worker that was started since knows nothing of what was written.
+  await recordWorkspaces(installation);
+  expect(await read()).not.toContain('secret-session');
+  expect(await read()).toContain('kept');
+  await deleteTelemetry(database, TEST_WORKSPACE, 'kept');
+  await recordWorkspaces(installation);
+  expect(await names()).toEqual([]);
+});
+
+it('restores bills and telemetry of an older version, which had fewer columns, and of a newer one, which has more', async () => {
+  const { database } = installation.database;
+  await addWitnesses();
+  await recordWorkspaces(installation);
+  // Columns that allow no NULL, as if they had been added since.
+  const without = ['imported_at', 'received_at', 'cache_read', 'machine'];
+  const keys = (await installation.listObjectKeys()).filter((key) => /telemetry|bills/.test(key));
+  expect(keys.length).toBeGreaterThan(1);
+  for (const key of keys) {
+    const lines = (await text(await installation.rawStore.get(key))).trim().split('\n');
+    const older = lines.map((line, index) => {
+      const row = JSON.parse(line) as Record<string, unknown>;
+      // Half of the rows are whole.
+      if (index % 2 > 0) return line;
+      return JSON.stringify({
+        ...Object.fromEntries(Object.entries(row).filter(([name]) => !without.includes(name))),
+        ...(!('state' in row) && { added_later: 'x' }),
+      });
+    });
+    await installation.rawStore.put(key, Readable.from([Buffer.from(`${older.join('\n')}\n`)]));
+  }
+  await emptyDatabase(installation.database);
+  await rebuild();
+  const restored = await hashTables(installation.database);
+  expect([restored.bill_rows?.rows, restored.telemetry_records?.rows]).toEqual([1, 600]);
+  const { rows } = await database.execute(`
+    SELECT count(*) FILTER (WHERE cache_read = 0)::int > 0 AS defaulted,
+      count(*) FILTER (WHERE cache_read = 7)::int > 0 AS whole
+    FROM recount.telemetry_records WHERE workspace_id = '${TEST_WORKSPACE}'`);
+  expect(rows).toEqual([{ defaulted: true, whole: true }]);
+});
+
+it('does not write the telemetry of a day again that has not changed', async () => {
+  const { database } = installation.database;
+  await storeTelemetry(database, TEST_WORKSPACE, [telemetry('one', 'kept')]);
+  await recordWorkspaces(installation);
+  const put = vi.spyOn(installation.rawStore, 'put');
+  onTestFinished(() => put.mockRestore());
+  const putDays = () => put.mock.calls.filter(([key]) => key.includes('/telemetry/')).length;
+  await recordWorkspaces(installation);
+  expect(putDays()).toBe(0);
+  await storeTelemetry(database, TEST_WORKSPACE, [telemetry('two', 'kept')]);
+  await recordWorkspaces(installation);
+  expect(putDays()).toBe(1);
 });
 
 it('continues where it was interrupted, and where others began', async () => {

@@ -1,4 +1,14 @@
-import { hasWorkspace, listTranscriptStates, restoreWorkspace, type WorkspaceRecord } from '@recount/db';
+import {
+  hasWorkspace,
+  listTranscriptStates,
+  restoreAnnotations,
+  restoreBillRows,
+  restoreCrossings,
+  restorePeopleRows,
+  restoreTelemetryRows,
+  restoreWorkspace,
+  type WorkspaceRecord,
+} from '@recount/db';
 import {
   parseAttachmentObjectKey,
   parseRawObjectKey,
@@ -8,10 +18,19 @@ import {
   type RawObjectInfo,
   type RawObjectKeyParts,
   RawStoreError,
-  workspaceRecordKey,
+  READINESS_OBJECT_KEY,
+  workspacePrefix,
 } from '@recount/storage';
 import { decodeTime } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
+import {
+  ANNOTATION_RECORD,
+  BILL_RECORD,
+  CROSSING_RECORD,
+  PEOPLE_RECORD,
+  readRowRecord,
+} from '../maintenance/row-records.ts';
+import { readTelemetryRecord } from '../maintenance/telemetry-record.ts';
 import { readWorkspaceRecord } from '../maintenance/workspace-records.ts';
 import { createUploadRecorder, type RecordUpload } from '../receive/record-uploads.ts';
 import { type Registration, registerObject } from './register-object.ts';
@@ -100,6 +119,7 @@ export async function* rebuildDatabase(
 
   for await (const object of deps.rawStore.list('')) {
     options.signal?.throwIfAborted();
+    if (object.key === READINESS_OBJECT_KEY) continue;
     const place = parsePlace(object.key);
     if (place === undefined) {
       counts.unknown += 1;
@@ -172,12 +192,33 @@ function createWorkspaceRestorer(deps: IngestDependencies) {
     if (await hasWorkspace(deps.database.database, workspaceId)) return;
     const storedRecord = await readWorkspaceRecord(deps.rawStore, workspaceId);
     const record = storedRecord ?? toNamelessRecord(workspaceId);
-    const restored = await deps.database.withTransaction((transaction) => restoreWorkspace(transaction, record));
+    const restored = await deps.database.withTransaction(async (transaction) => {
+      const workspace = await restoreWorkspace(transaction, record);
+      if (workspace === undefined) return undefined;
+      for await (const rows of readRowRecord(deps.rawStore, ANNOTATION_RECORD, workspaceId)) {
+        await restoreAnnotations(transaction, workspaceId, rows);
+      }
+      for await (const rows of readRowRecord(deps.rawStore, CROSSING_RECORD, workspaceId)) {
+        await restoreCrossings(transaction, workspaceId, rows);
+      }
+      for await (const rows of readRowRecord(deps.rawStore, PEOPLE_RECORD, workspaceId)) {
+        await restorePeopleRows(transaction, workspaceId, rows);
+      }
+      for await (const rows of readRowRecord(deps.rawStore, BILL_RECORD, workspaceId)) {
+        await restoreBillRows(transaction, workspaceId, rows);
+      }
+      for await (const rows of readTelemetryRecord(deps.rawStore, workspaceId)) {
+        await restoreTelemetryRows(transaction, workspaceId, rows);
+      }
+      return workspace;
+    });
     if (restored === undefined) return;
     const { name, replacedId } = restored;
     if (replacedId !== undefined) {
       settled.add(replacedId);
-      await deps.rawStore.delete(workspaceRecordKey(replacedId));
+      for await (const { key } of deps.rawStore.list(workspacePrefix(replacedId))) {
+        if (parseWorkspaceRecordKey(key) !== undefined) await deps.rawStore.delete(key);
+      }
     }
     if (storedRecord === undefined || name !== storedRecord.name) {
       const wantedName = storedRecord?.name ?? null;

@@ -52,22 +52,7 @@ export async function registerObject(
     const [known] = await listTranscripts(database, workspaceId, { sha256 }, { limit: 1 });
     if (known !== undefined) return await settle(deps, known, key);
   }
-  const transcript = described ?? {
-    id: transcriptId,
-    session_id: identity.sessionId ?? transcriptId,
-    ...chooseFormat(identity, {}),
-    path: null,
-    is_subagent: identity.isSubagent,
-    parent_session_id: identity.parentSessionId ?? null,
-    agent_id: identity.agentId ?? null,
-    sha256,
-    size_bytes: sizeBytes,
-    stored_sha256: null,
-    uploader_key_id: null,
-    machine: null,
-    person: null,
-    received_at: new Date(decodeTime(transcriptId)).toISOString(),
-  };
+  const transcript = described ?? guessDescription(transcriptId, measured);
   const stream = parseStoredLiveStream(stored);
   // Before the transcript, whose lines take their times from the stream.
   if (stream !== undefined)
@@ -91,6 +76,31 @@ export async function registerObject(
   }
   // A redacted copy never replaces a lost original: `recount doctor` makes the row name it.
   return isCopy ? { outcome: 'there' } : await settle(deps, row, key);
+}
+
+/** The description of an object that has none, from its lines and key. */
+function guessDescription(
+  transcriptId: string,
+  { sha256, sizeBytes, identity }: NonNullable<Awaited<ReturnType<typeof measureObject>>>,
+) {
+  return {
+    id: transcriptId,
+    session_id: identity.sessionId ?? transcriptId,
+    ...chooseFormat(identity, {}),
+    path: null,
+    is_subagent: identity.isSubagent,
+    parent_session_id: identity.parentSessionId ?? null,
+    agent_id: identity.agentId ?? null,
+    sha256,
+    size_bytes: sizeBytes,
+    stored_sha256: null,
+    uploader_key_id: null,
+    machine: null,
+    person: null,
+    sent_repository: null,
+    worktree: null,
+    received_at: new Date(decodeTime(transcriptId)).toISOString(),
+  };
 }
 
 async function settle(

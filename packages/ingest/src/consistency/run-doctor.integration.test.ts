@@ -12,6 +12,7 @@ import {
   toTranscript,
 } from '../testing/test-installation.ts';
 import { createDoctorCounts } from './check-raw-objects.ts';
+import { needsAttention } from './doctor-report.ts';
 import { type DatabaseFinding, type DoctorOptions, type Finding, runDoctor } from './run-doctor.ts';
 
 describe('check database files', () => {
@@ -102,6 +103,39 @@ describe('run doctor', () => {
       },
     ]);
     expect(read).toEqual([transcript.size_bytes, intact.transcript.size_bytes]);
+  });
+
+  it.each(['writable-check', `workspaces/${TEST_WORKSPACE}/transcripts/`])(
+    'names a raw store that cannot be written at %s, with what to do, and continues',
+    async (place) => {
+      await installation.receive(toTranscript('readable', 3));
+      const refusal = new RawStoreError('denied', 'EROFS at /srv/raw');
+      const { put } = installation.rawStore;
+      const rawStore: RawStore = {
+        ...installation.rawStore,
+        put: (key, ...rest) => (key.startsWith(place) ? Promise.reject(refusal) : put(key, ...rest)),
+      };
+      const counts = createDoctorCounts();
+      const findings: Finding[] = [];
+      for await (const finding of runDoctor({ ...installation, rawStore }, { fix: false, counts, nowMs: Date.now() }))
+        findings.push(finding);
+      expect(findings.filter(({ kind }) => kind === 'unwritable-store')).toEqual([
+        {
+          ...{ kind: 'unwritable-store', message: 'EROFS at /srv/raw', fixed: false },
+          reason: expect.stringContaining('Give the user or the credentials'),
+        },
+      ]);
+      expect(findings.filter(needsAttention).map(({ kind }) => kind)).toContain('unwritable-store');
+      expect(counts.transcripts).toBeGreaterThan(0);
+    },
+  );
+
+  it('leaves no mark in the store, and none that counts as an object', async () => {
+    for await (const finding of runDoctor(installation, { fix: false, nowMs: Date.now() }))
+      expect(finding.kind).not.toBe('unwritable-store');
+    const keys: string[] = [];
+    for await (const { key } of installation.rawStore.list('workspaces/')) keys.push(key);
+    expect(keys.filter((key) => key.endsWith('-check'))).toEqual([]);
   });
 
   it('reports nothing about transcripts that are deleted while it reads', async () => {

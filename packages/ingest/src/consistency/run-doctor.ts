@@ -2,15 +2,18 @@ import {
   type Actor,
   addAuditEntry,
   checkRelations,
-  describeUnreadShards,
+  type Database,
   listLostRowSets,
+  listLostSegments,
   listNotices,
   listRawObjectDeletions,
+  listSilentNodes,
   listWorkspaces,
   type Notice,
   queueRowSets,
   RelationCheckError,
   readSearchBacklog,
+  removeLostSegments,
 } from '@recount/db';
 import {
   parseAttachmentObjectKey,
@@ -30,6 +33,7 @@ import {
   type StreamFinding,
   type TranscriptFinding,
 } from './check-raw-objects.ts';
+import { findStoreFault, type StoreFinding } from './check-store.ts';
 import { describeObjects } from './describe-objects.ts';
 
 export type DatabaseFinding =
@@ -37,6 +41,21 @@ export type DatabaseFinding =
   | { kind: 'damaged-relation'; relation: string; reason: string; fixed: false }
   /** The check was requested but is not possible. */
   | { kind: 'unchecked-database'; reason: string; fixed: false };
+
+/** A node of the database's cluster without an answer. `workspaces` are the names of those that it holds. */
+interface NodeFinding {
+  kind: 'silent-node';
+  node: string;
+  reason: string;
+  workspaces: string[];
+  fixed: false;
+}
+
+async function* checkNodes({ database }: IngestDependencies): AsyncGenerator<NodeFinding> {
+  for (const { node, fault, workspaces } of await listSilentNodes(database)) {
+    yield { kind: 'silent-node', node, reason: fault, workspaces: workspaces.map(({ name }) => name), fixed: false };
+  }
+}
 
 /** Reads all tables and indexes of the server; see checkRelations. */
 async function* checkDatabaseFiles(
@@ -47,8 +66,6 @@ async function* checkDatabaseFiles(
     for await (const fault of checkRelations(database, signal)) {
       yield { kind: 'damaged-relation', ...fault, fixed: false };
     }
-    const reason = await describeUnreadShards(database);
-    if (reason !== undefined) yield { kind: 'unchecked-database', reason, fixed: false };
   } catch (error) {
     if (!(error instanceof RelationCheckError)) throw error;
     yield { kind: 'unchecked-database', reason: error.message, fixed: false };
@@ -73,6 +90,10 @@ export type Finding =
     }
   /** Sessions waiting to be indexed for search, some for long, or after a failure, and transcripts that must be again. */
   | { kind: 'search-behind'; waitingSessions: number; failingSessions: number; fixed: false }
+  /** Segments of search whose row is lost, and that left postings or row sets. */
+  | { kind: 'lost-segments'; count: number; fixed: boolean }
+  | NodeFinding
+  | StoreFinding
   | StreamFinding
   | AttachmentFinding
   | DatabaseFinding
@@ -111,6 +132,8 @@ function toSubjects(finding: Finding & { fixed: boolean }): { workspaceId: strin
 
 /** The doctor's steps, in order. The API serves them, and `maintenance_checks` stores the current one. */
 export type DoctorStep =
+  | 'nodes'
+  | 'store'
   | 'deletions'
   | 'objects'
   | 'transcripts'
@@ -166,6 +189,16 @@ async function* findDisagreements(deps: IngestDependencies, options: DoctorOptio
   const { workspaceId, fix, checksums = false, onRead = () => undefined, signal } = options;
   const { counts = createDoctorCounts(), onStep = () => undefined } = options;
   const latestMs = options.nowMs - (options.minAgeMs ?? DEFAULT_MIN_AGE_MS);
+  onStep('nodes');
+  let isWhole = true;
+  for await (const finding of checkNodes(deps)) {
+    isWhole = false;
+    yield finding;
+  }
+  // Nothing can be compared with rows that cannot be read, and what they name must not look like orphans.
+  if (!isWhole) return;
+  onStep('store');
+  yield* checkStore(deps, workspaceId, signal);
   onStep('deletions');
   yield* checkDeletions(deps, { workspaceId, fix, latestMs, signal });
   onStep('objects');
@@ -198,6 +231,32 @@ async function* findDisagreements(deps: IngestDependencies, options: DoctorOptio
   if (workspaceId !== undefined) return;
   const count = await deps.rawStore.abortStaleUploads(STALE_UPLOAD_AGE_MS);
   if (count > 0) yield { kind: 'stale-uploads', count, fixed: true };
+}
+
+/** Runs first, because repairs fail without the store. */
+async function* checkStore(
+  deps: IngestDependencies,
+  workspaceId: string | undefined,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<StoreFinding> {
+  const workspaces = workspaceId === undefined ? await listWorkspaces(deps.database.database) : [{ id: workspaceId }];
+  const ids = workspaces.map(({ id }) => id);
+  const fault = await findStoreFault(deps, ids, signal);
+  if (fault === undefined) return;
+  yield { kind: 'unwritable-store', reason: fault.advice, message: fault.message, fixed: false };
+}
+
+/** Deletes what lost segments left, if `fix` is set. */
+async function countLostSegments(
+  database: Database,
+  { workspaceId, fix }: { workspaceId: string | undefined; fix: boolean },
+): Promise<number> {
+  let count = 0;
+  const workspaces = workspaceId === undefined ? await listWorkspaces(database) : [{ id: workspaceId }];
+  for (const { id } of workspaces) {
+    count += fix ? await removeLostSegments(database, id) : (await listLostSegments(database, id)).length;
+  }
+  return count;
 }
 
 /** Runs before the search for orphans, because objects recorded for deletion must not count as orphans. */
@@ -254,6 +313,8 @@ async function* checkSearchIndex(
   { database }: IngestDependencies,
   { nowMs, workspaceId, fix }: Pick<DoctorOptions, 'nowMs' | 'workspaceId' | 'fix'>,
 ): AsyncGenerator<Finding> {
+  const remains = await countLostSegments(database.database, { workspaceId, fix });
+  if (remains > 0) yield { kind: 'lost-segments', count: remains, fixed: fix };
   const lost = await listLostRowSets(database.database, workspaceId);
   const backlog = await readSearchBacklog(database.database, workspaceId);
   const { waitingSessions, failingSessions, oldestWaitingSince } = backlog;

@@ -3,7 +3,6 @@ import {
   countStraySegments,
   createExpectedTexts,
   createScratchCopier,
-  createTranscriptWriter,
   type Database,
   type DatabaseClient,
   findTranscript,
@@ -17,13 +16,14 @@ import {
   SegmentVerifier,
   sql,
   type TranscriptRow,
+  TranscriptWriter,
 } from '@recount/db';
 import type { PriceSource } from '@recount/prices';
 import { RawStoreError } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { readWorkspacePrices } from '../prices/workspace-prices.ts';
 import { parseRawObject } from '../process/parse-raw-object.ts';
-import { PARSER_VERSION } from '../process/process-transcript.ts';
+import { PARSER_VERSION } from '../process/process-options.ts';
 import { RawObjectMismatchError } from '../raw-objects/raw-object-mismatch-error.ts';
 import { createRedaction, readEarlierSecrets, toRowsVersion } from '../secrets/redaction.ts';
 import { compareDescription } from './check-description.ts';
@@ -47,7 +47,7 @@ export interface LeftOut {
   textsDeleted: number;
   /** Made by another version of the parser or of the rules of redaction. Workers ingest them again. */
   outdated: number;
-  /** Of these only the costs, which were priced at other rates, see `recount reprice`. */
+  /** Transcripts whose costs alone are omitted, because they were priced at other rates, see `recount reprice`. */
   otherPrices: number;
   /** Without rows, because they are waiting, superseded or failed. */
   withoutRows: number;
@@ -173,7 +173,7 @@ async function compareWithRaw(
   await prepareScratchTables(transaction);
   const rowSet = { workspaceId, rowSetId, firstNewNumbers: { entry: 0, call: 0 } };
   const copier = createScratchCopier(client);
-  const writer = createTranscriptWriter(transaction, copier, rowSet, {
+  const writer = new TranscriptWriter(transaction, copier, rowSet, {
     ...{ agent: transcript.agent, priceVersion: prices.version },
   });
   const parsed = await parseRawObject(rawStore, transcript, [], {
@@ -190,9 +190,9 @@ async function compareWithRaw(
   await copier.sendAll();
   result.transcripts += 1;
   result.bytes += transcript.size_bytes;
-  const { summary, counts } = writer.finish();
+  const { summary, counts } = await writer.finish();
   const completed = {
-    ...{ transcriptId: transcript.id, rowSet, summary, attemptCount },
+    ...{ transcriptId: transcript.id, sentRepository: transcript.sent_repository, rowSet, summary, attemptCount },
     counts: { ...counts, secretsByRule: redaction.toCounts() },
   };
   const areEqual = await hasEqualFigures(transaction, workspaceId, completed, { areCostsCompared });

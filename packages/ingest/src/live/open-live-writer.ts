@@ -66,7 +66,7 @@ export async function* readStoredStream(
 export const newStreamId = monotonicFactory();
 
 export interface LiveLimits {
-  /** Of a workspace; one key may hold its share of them. */
+  /** A workspace may have so many; one key may hold its share of them. */
   maxOpenStreams: number;
   maxBytes: number;
   /** The stream's part of the memory of the process; the default has no limit. */

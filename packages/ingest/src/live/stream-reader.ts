@@ -52,10 +52,10 @@ export async function createStreamReader({ agent, redaction, now }: StreamReader
 
 async function createRedactingReader(parser: AgentParser): Promise<StreamReader> {
   // Loaded on demand, because the rules take 0.1 s to load.
-  const { createTranscriptRedactor } = await import('../secrets/index.ts');
+  const { TranscriptRedactor } = await import('../secrets/index.ts');
   const options = { maxLineBytes: DEFAULT_MAX_BUFFER_BYTES, onFinding: () => undefined };
-  const lines = createTranscriptRedactor(options);
-  const texts = createTranscriptRedactor(options);
+  const lines = new TranscriptRedactor(options);
+  const texts = new TranscriptRedactor(options);
 
   /** A text that never came whole is joined from its pieces, and must be searched for secrets itself. */
   const redactText = async (text: string): Promise<string> => {

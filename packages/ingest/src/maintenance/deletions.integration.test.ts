@@ -196,12 +196,11 @@ describe('a deletion that fails', () => {
   it.each([1, 2])('is finished by the doctor if a workspace’s store became unavailable in step %i', async (step) => {
     await fill(TEST_WORKSPACE, 'canary-home');
     let count = 0;
-    const list: RawStore['list'] = (prefix) => {
+    const deleteAll: RawStore['deleteAll'] = async () => {
       count += 1;
       if (count === step) throw new RawStoreError('unavailable', 'The store is away');
-      return step === 2 ? (async function* () {})() : installation.rawStore.list(prefix);
     };
-    const deps = { ...installation, rawStore: { ...installation.rawStore, list } };
+    const deps = { ...installation, rawStore: { ...installation.rawStore, deleteAll } };
     await expect(deleteWorkspace(deps, TEST_WORKSPACE)).rejects.toThrow('away');
     expect((await installation.listObjectKeys()).length).toBeGreaterThan(0);
     await runFixes();

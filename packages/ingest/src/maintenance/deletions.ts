@@ -119,7 +119,7 @@ export async function deleteWorkspace(
       await deleteJobs(transaction, workspaceId);
       if (isFinal) await recordRawObjectDeletions(transaction, workspaceId, [prefix]);
     });
-    for await (const { key } of deps.rawStore.list(prefix)) await deps.rawStore.delete(key);
+    await deps.rawStore.deleteAll(prefix);
   }
   await forgetWorkspaceDeletions(deps.database.database, workspaceId);
 }

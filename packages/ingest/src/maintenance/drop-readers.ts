@@ -1,19 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { dropExpiredReaders } from '@recount/db';
-import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { toFailureReason } from '../process/failure-reason.ts';
+import { type LoopDeps, type LoopOptions, runLoop } from '../run-loop.ts';
 
 const DEFAULT_INTERVAL_MS = 60_000;
 
-/** Drops the roles of killed `recount sql` processes, now and then every minute, until `signal` aborts. Never rejects. */
+/** Drops the roles of killed `recount sql` processes, now and then every minute. */
 export async function runReaderCleanup(
-  { database, onFailure }: Pick<IngestDependencies, 'database'> & { onFailure: (reason: string) => void },
-  { signal, intervalMs = DEFAULT_INTERVAL_MS }: { signal: AbortSignal; intervalMs?: number },
+  deps: LoopDeps,
+  { signal, intervalMs = DEFAULT_INTERVAL_MS }: LoopOptions,
 ): Promise<void> {
-  while (!signal.aborted) {
-    await dropExpiredReaders(database).catch((error: unknown) => {
-      if (!signal.aborted) onFailure(toFailureReason(error));
-    });
-    await sleep(intervalMs, undefined, { signal }).catch(() => undefined);
-  }
+  await runLoop(deps, { signal, intervalMs }, () => dropExpiredReaders(deps.database));
 }

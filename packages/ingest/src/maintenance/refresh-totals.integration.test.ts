@@ -28,7 +28,7 @@ it('updates the totals of new data until it is stopped', async () => {
   for (const [index, name] of ['one', 'two'].entries()) {
     await installation.receive(toTranscript(name, 6));
     await installation.work();
-    await vi.waitFor(async () => expect(await countStale()).toBe(0), { timeout: 60_000 });
+    await vi.waitFor(async () => expect(await countStale()).toBe(0));
     const filter = {
       workspaceId: TEST_WORKSPACE,
       from: null,

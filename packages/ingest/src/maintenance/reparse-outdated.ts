@@ -1,18 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { countTranscriptsByStatus, listTranscripts, listWorkspaces, withAdvisoryLock } from '@recount/db';
-import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { toFailureReason } from '../process/failure-reason.ts';
-import { PARSER_VERSION } from '../process/process-transcript.ts';
+import { countTranscriptsByStatus, listTranscripts, listWorkspaces } from '@recount/db';
+import { PARSER_VERSION } from '../process/process-options.ts';
 import { requeueTranscript } from '../queue/requeue-transcript.ts';
+import { type LoopDeps, type LoopOptions, runLoop } from '../run-loop.ts';
 
-interface Deps extends Pick<IngestDependencies, 'database'> {
+interface Deps extends LoopDeps {
   /** Called for each workspace with requeued transcripts. */
   onReport(report: { workspaceId: string; transcripts: number }): void;
-  onFailure(reason: string): void;
 }
 
-/** Any constant will do if nothing else in the database uses it. */
-const REPARSE_LOCK = 7_262_895;
 /** Transcripts requeued together. Uploads wait for no more than these. */
 const BATCH_TRANSCRIPTS = 200;
 /** The next ones follow when this few are left, so that workers do not wait. */
@@ -22,25 +18,19 @@ const DEFAULT_INTERVAL_MS = 60 * 60 * 1000;
 
 /**
  * Ingests transcripts again whose rows an older parser made, so that figures are right after an upgrade. It does so
- * immediately, and then every hour, in one process at a time, until `signal` aborts. Only a few are in the queue at a
- * time. Rows stay until the new ones replace them. Never rejects.
+ * immediately, and then every hour, in one process at a time. Only a few are in the queue at a time. Rows stay until the
+ * new ones replace them.
  */
 export async function runReparsing(
   deps: Deps,
-  options: { signal: AbortSignal; intervalMs?: number; pollMs?: number },
+  { signal, intervalMs = DEFAULT_INTERVAL_MS, pollMs = DEFAULT_POLL_MS }: LoopOptions & { pollMs?: number },
 ): Promise<void> {
-  const { signal, intervalMs = DEFAULT_INTERVAL_MS, pollMs = DEFAULT_POLL_MS } = options;
-  while (!signal.aborted) {
-    await withAdvisoryLock(deps.database, REPARSE_LOCK, async () => {
-      for (const { id } of await listWorkspaces(deps.database.database)) {
-        const transcripts = await reparseWorkspace(deps, id, { signal, pollMs });
-        if (transcripts > 0) deps.onReport({ workspaceId: id, transcripts });
-      }
-    }).catch((error: unknown) => {
-      if (!signal.aborted) deps.onFailure(toFailureReason(error));
-    });
-    await pause(intervalMs, signal);
-  }
+  await runLoop(deps, { signal, intervalMs, lock: 'reparse' }, async () => {
+    for (const { id } of await listWorkspaces(deps.database.database)) {
+      const transcripts = await reparseWorkspace(deps, id, { signal, pollMs });
+      if (transcripts > 0) deps.onReport({ workspaceId: id, transcripts });
+    }
+  });
 }
 
 /** Returns the number of transcripts that were requeued. */

@@ -1,4 +1,4 @@
-import { createDatabasePool, lockSession, verifyUsage } from '@recount/db';
+import { createDatabasePool, lockSession, startReprice, verifyUsage } from '@recount/db';
 import { createPriceTable } from '@recount/prices';
 import type { RawStore } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -14,6 +14,7 @@ import {
 import { waitForLocks } from '../testing/wait-for-locks.ts';
 import { deleteWorkspace } from './deletions.ts';
 import { repriceWorkspace } from './reprice-workspace.ts';
+import { followReprice } from './run-repricing.ts';
 
 let installation: TestInstallation;
 beforeEach(async () => {
@@ -141,7 +142,7 @@ describe('repriceWorkspace, for a session that grows afterwards', () => {
         await one.database.pool.query(`
           SELECT s.cost_estimate_usd::float8 AS session, t.cost_estimate_usd::float8 AS transcript, t.unpriced_count,
             (SELECT sum(cost_usd)::float8 FROM recount.usage_ledger) AS ledger
-          FROM recount.sessions AS s JOIN recount.transcripts AS t ON t.id = s.primary_transcript_id`)
+          FROM recount.sessions AS s JOIN recount.transcripts AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id`)
       ).rows;
     try {
       const toText = (count: number) =>
@@ -297,9 +298,12 @@ it('a run of reprice and one of rebuild leave one entry each in the audit log, w
   await installation.work();
   await query("UPDATE recount.transcripts SET price_version = 'old'");
   const read = () => query("SELECT actor, action FROM recount.audit_log WHERE actor LIKE 'operator:%' ORDER BY id");
-  const prices = createPriceTable({ overrides: [] });
-  const repriced = await collect(repriceWorkspace(installation, TEST_WORKSPACE, prices, undefined, 'operator:ada'));
-  expect(repriced.length).toBeGreaterThan(1);
+  const task = { workspaceId: TEST_WORKSPACE, models: [], actor: 'operator:ada' } as const;
+  const runId = await startReprice(installation.database.database, { ...task, runner: 'process' });
+  const run = { ...task, models: [], kind: 'reprice', runId: runId ?? '', done: 0, before: undefined } as const;
+  const deps = { ...installation, onFailure: (reason: string) => expect.fail(reason) };
+  const repriced = await followReprice(deps, { ...run, models: [] }, { signal: new AbortController().signal });
+  expect(repriced?.transcripts).toBeGreaterThan(1);
   await collect(rebuildUsage(installation, TEST_WORKSPACE, 'operator:bob'));
   expect(await read()).toEqual([
     { actor: 'operator:ada', action: 'usage.reprice' },

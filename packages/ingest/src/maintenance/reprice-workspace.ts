@@ -1,13 +1,11 @@
 import type { PriceTable } from '@recount/core';
 import {
-  type Actor,
-  addAuditEntry,
   findTranscript,
-  listTranscripts,
+  listOutdatedPrices,
   lockSession,
   lockWorkspaceShared,
+  type OutdatedTranscript,
   repriceTranscript,
-  type TranscriptRow,
   waitForWriters,
 } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
@@ -17,29 +15,33 @@ export interface RepriceProgress {
   sessionId: string;
 }
 
+interface RepriceOptions {
+  /** Names, which may end in `*`: only transcripts that use one of them. Empty, or without it, all. */
+  models?: readonly string[] | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+type Deps = Pick<IngestDependencies, 'database'>;
+
 const PAGE_SIZE = 500;
 
 /**
- * Prices again all ingested transcripts of a workspace whose rates have another version than the table, and yields each
+ * Prices again the ingested transcripts of a workspace whose rates have another version than the table, and yields each
  * one when it is done. Each is a separate transaction, so that it can be interrupted and repeated. First waits for
  * running ingestions, which may have started with the old rates. Ends early if the workspace is deleted.
  */
 export async function* repriceWorkspace(
-  deps: Pick<IngestDependencies, 'database'>,
+  deps: Deps,
   workspaceId: string,
   prices: PriceTable,
-  signal?: AbortSignal,
-  actor: Actor = 'system',
+  { models = [], signal }: RepriceOptions = {},
 ): AsyncGenerator<RepriceProgress> {
-  // One audit entry for all, written with the first of them.
-  let isFirst = true;
   await waitForWriters(deps.database.database, signal);
   for (let doneCount = 1; doneCount > 0; ) {
     doneCount = 0;
-    for await (const transcript of listOutdated(deps, workspaceId, prices)) {
+    for await (const transcript of listOutdated(deps, workspaceId, prices, models)) {
       signal?.throwIfAborted();
-      if (!(await reprice(deps, transcript, prices, isFirst ? actor : undefined))) continue;
-      isFirst = false;
+      if (!(await reprice(deps, workspaceId, transcript, prices))) continue;
       doneCount += 1;
       yield { transcriptId: transcript.id, sessionId: transcript.session_id };
     }
@@ -47,19 +49,16 @@ export async function* repriceWorkspace(
 }
 
 async function* listOutdated(
-  { database }: Pick<IngestDependencies, 'database'>,
+  { database }: Deps,
   workspaceId: string,
-  prices: PriceTable,
-): AsyncGenerator<TranscriptRow> {
+  { version: priceVersion }: PriceTable,
+  models: readonly string[],
+): AsyncGenerator<OutdatedTranscript> {
   let afterId: string | undefined;
   for (;;) {
-    const page = await listTranscripts(
-      database.database,
-      workspaceId,
-      { hasRows: true },
-      { limit: PAGE_SIZE, afterId },
-    );
-    yield* page.filter(({ price_version }) => price_version !== prices.version);
+    const outdated = { workspaceId, priceVersion, models };
+    const page = await listOutdatedPrices(database.database, outdated, { afterId, limit: PAGE_SIZE });
+    yield* page;
     afterId = page.at(-1)?.id;
     if (page.length < PAGE_SIZE) return;
   }
@@ -67,10 +66,10 @@ async function* listOutdated(
 
 /** Returns false if there is nothing to do (any more). */
 async function reprice(
-  { database }: Pick<IngestDependencies, 'database'>,
-  { workspace_id: workspaceId, session_id: sessionId, id: transcriptId }: TranscriptRow,
+  { database }: Deps,
+  workspaceId: string,
+  { session_id: sessionId, id: transcriptId }: OutdatedTranscript,
   prices: PriceTable,
-  actor: Actor | undefined,
 ): Promise<boolean> {
   return await database.withTransaction(async (transaction) => {
     if ((await lockWorkspaceShared(transaction, workspaceId)) === undefined) return false;
@@ -78,10 +77,6 @@ async function reprice(
     const transcript = await findTranscript(transaction, workspaceId, transcriptId);
     if (transcript?.row_set_id == null || transcript.price_version === prices.version) return false;
     await repriceTranscript(transaction, { workspaceId, sessionId, rowSetId: transcript.row_set_id }, prices);
-    if (actor !== undefined) {
-      const details = { price_version: prices.version };
-      await addAuditEntry(transaction, { workspaceId, actor, action: 'usage.reprice', subjects: [], details });
-    }
     return true;
   });
 }

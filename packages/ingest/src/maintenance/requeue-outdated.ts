@@ -1,6 +1,6 @@
 import { type Actor, listTranscripts, readWorkspaceSettings, type TranscriptRow, waitForWriters } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { PARSER_VERSION } from '../process/process-transcript.ts';
+import { PARSER_VERSION } from '../process/process-options.ts';
 import { type RequeueAudit, requeueTranscript } from '../queue/requeue-transcript.ts';
 import { toRowsVersion } from '../secrets/redaction.ts';
 

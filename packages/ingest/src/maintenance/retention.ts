@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Actor,
   addAuditEntry,
@@ -13,11 +12,10 @@ import {
   recordRawObjectDeletions,
   removeFromSegments,
   type WorkspaceSettings,
-  withAdvisoryLock,
 } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { toFailureReason } from '../process/failure-reason.ts';
 import { deleteRecordedObjects, finishDeletions } from '../raw-objects/delete-raw-objects.ts';
+import { type LoopDeps, type LoopOptions, runLoop } from '../run-loop.ts';
 
 export interface RetentionResult {
   /** Sessions that lost, or would lose, their messages. */
@@ -189,56 +187,37 @@ export interface RetentionReport extends RetentionResult {
   workspaceId: string;
 }
 
-export interface RetentionDeps extends Pick<IngestDependencies, 'database' | 'rawStore'> {
+export interface RetentionDeps extends LoopDeps, Pick<IngestDependencies, 'rawStore'> {
   /** Called for every workspace with something deleted or busy. */
   onReport: (report: RetentionReport) => void;
-  /** Why a run, or a workspace in it, failed. The next run tries again. */
-  onFailure: (reason: string) => void;
   /** Milliseconds since 1970. Default Date.now. */
   now?: () => number;
 }
 
-/** Any constant that nothing else in the database uses. */
-const RETENTION_LOCK = 7_262_892;
 const DEFAULT_INTERVAL_MS = 60 * 60 * 1000;
 /** Newer deletions may still be in progress in the process that recorded them. */
 const MIN_DELETION_AGE_MS = 10 * 60 * 1000;
 
 /**
- * Deletes by age in all workspaces with retention, and raw objects whose deletion was interrupted, now and every hour
- * until aborted. Any number of processes may run it. A run is skipped while another process's is in progress. Never
- * rejects.
+ * Deletes by age in all workspaces with retention, and raw objects whose deletion was interrupted, now and every hour,
+ * in one process at a time.
  */
 export async function runRetention(
   deps: RetentionDeps,
-  { signal, intervalMs = DEFAULT_INTERVAL_MS }: { signal: AbortSignal; intervalMs?: number },
+  { signal, intervalMs = DEFAULT_INTERVAL_MS }: LoopOptions,
 ): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await withAdvisoryLock(deps.database, RETENTION_LOCK, () => retainAll(deps, signal));
-    } catch (error) {
-      if (!signal.aborted) deps.onFailure(toFailureReason(error));
-    }
-    await sleep(intervalMs, undefined, { signal }).catch(() => undefined);
-  }
-}
-
-async function retainAll(deps: RetentionDeps, signal: AbortSignal): Promise<void> {
-  const nowMs = (deps.now ?? Date.now)();
-  try {
+  await runLoop(deps, { signal, intervalMs, lock: 'retention' }, async (attempt) => {
+    const nowMs = (deps.now ?? Date.now)();
     const recordedBefore = new Date(nowMs - MIN_DELETION_AGE_MS).toISOString();
-    for await (const _deletion of finishDeletions(deps, recordedBefore, { signal }));
-  } catch (error) {
-    signal.throwIfAborted();
-    deps.onFailure(toFailureReason(error));
-  }
-  for (const { id: workspaceId, settings } of await listRetainingWorkspaces(deps.database.database)) {
-    try {
-      const result = await retainWorkspace(deps, { workspaceId, settings, nowMs, signal });
-      if (result.sessions + result.rawObjects + result.busy > 0) deps.onReport({ workspaceId, ...result });
-    } catch (error) {
+    await attempt(async () => {
+      for await (const _deletion of finishDeletions(deps, recordedBefore, { signal }));
+    });
+    for (const { id: workspaceId, settings } of await listRetainingWorkspaces(deps.database.database)) {
       signal.throwIfAborted();
-      deps.onFailure(toFailureReason(error));
+      await attempt(async () => {
+        const result = await retainWorkspace(deps, { workspaceId, settings, nowMs, signal });
+        if (result.sessions + result.rawObjects + result.busy > 0) deps.onReport({ workspaceId, ...result });
+      });
     }
-  }
+  });
 }

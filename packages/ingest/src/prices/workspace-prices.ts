@@ -45,13 +45,15 @@ export async function readModelComparison(
   workspaceId: string,
   file: PriceFile | undefined,
 ): Promise<ModelComparison> {
-  const { findModelMaker, listRequestSizes } = await import('@recount/prices');
+  const { findModelMaker, isLaterGeneration, listKnownModels, listRequestSizes } = await import('@recount/prices');
   const overrides = await readWorkspaceOverrides(database, workspaceId);
   return {
     prices: await readWorkspacePrices(database, workspaceId, file),
     requestSizes: listRequestSizes(overrides),
     isComparable: (model, other) =>
       findModelMaker(model) !== undefined && findModelMaker(model) === findModelMaker(other),
+    knownModels: listKnownModels().map(({ model }) => model),
+    isLaterGeneration,
   };
 }
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestInstallation, type TestInstallation, toLine } from '../testing/test-installation.ts';
 import { waitForLocks } from '../testing/wait-for-locks.ts';
-import { processGroup } from './process-group.ts';
+import { ingestBatch } from './ingest-batch.ts';
 
 const OPTIONS = { maxLineBytes: 1024 * 1024 };
 
@@ -70,13 +70,13 @@ it('derives the same rows in groups by several workers as one by one, whatever r
     fc.asyncProperty(made, fc.integer({ min: 1, max: 4 }), async (sessions, workers) => {
       const [oneByOne, atOnce] = [await receiveAll(sessions), await receiveAll(sessions)];
       for (const id of oneByOne.ids) {
-        expect(await processGroup(installation, oneByOne.workspaceId, [id], OPTIONS)).toHaveLength(1);
+        expect(await ingestBatch(installation, oneByOne.workspaceId, [id], OPTIONS)).toHaveLength(1);
       }
       const groups = Array.from({ length: workers }, (_, worker) =>
         atOnce.ids.filter((_id, index) => index % workers === worker),
       );
       const ingested = await Promise.all(
-        groups.map((group) => processGroup(installation, atOnce.workspaceId, group, OPTIONS)),
+        groups.map((group) => ingestBatch(installation, atOnce.workspaceId, group, OPTIONS)),
       );
       expect(ingested.flat()).toHaveLength(sessions.length);
       expect(await readDerived(atOnce.workspaceId, atOnce.ids)).toEqual(
@@ -93,7 +93,7 @@ it('derives the same rows in groups by several workers as one by one, whatever r
 it('looks again once a transaction that wrote one of its responses at the same time has committed', async () => {
   const made = { ownCount: 3, sharedIndexes: [] };
   const [first, second] = [await receiveAll([made]), await receiveAll([made])];
-  await processGroup(installation, first.workspaceId, first.ids, OPTIONS);
+  await ingestBatch(installation, first.workspaceId, first.ids, OPTIONS);
   const { pool } = installation.database;
   const { rows } = await pool.query(
     'SELECT to_jsonb(l) AS row FROM recount.usage_ledger AS l WHERE workspace_id = $1',
@@ -105,7 +105,7 @@ it('looks again once a transaction that wrote one of its responses at the same t
     'INSERT INTO recount.usage_ledger SELECT * FROM jsonb_populate_record(NULL::recount.usage_ledger, $1)',
     [{ ...rows[0].row, workspace_id: second.workspaceId }],
   );
-  const processing = processGroup(installation, second.workspaceId, second.ids, OPTIONS);
+  const processing = ingestBatch(installation, second.workspaceId, second.ids, OPTIONS);
   await waitForLocks(installation, 1);
   await client.query('COMMIT');
   client.release();

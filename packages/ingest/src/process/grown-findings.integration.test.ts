@@ -12,7 +12,7 @@ afterAll(() => installation.close());
 /** Little varies, so that much is repeated. */
 interface MadeCall {
   tool: 'read' | 'edit' | 'shell';
-  /** Of its input, either the file, or the command. */
+  /** A part of its input, either the file, or the command. */
   input: number;
   /** Lines of other steps between the call and its result; null means that it never comes. */
   resultAfter: number | null;

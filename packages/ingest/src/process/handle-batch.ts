@@ -1,10 +1,10 @@
 import { type IngestJob, releaseJobs } from '@recount/db';
+import { toFailureKind, toFailureReason } from '../failure-reason.ts';
 import { persist } from '../queue/persist.ts';
-import { toFailureKind, toFailureReason } from './failure-reason.ts';
 import { holdingJobs, JobNotHeldError } from './hold-jobs.ts';
+import { ingestBatch } from './ingest-batch.ts';
 import type { HandleDeps } from './job-report.ts';
-import { processGroup } from './process-group.ts';
-import type { ProcessOptions } from './process-transcript.ts';
+import type { ProcessOptions } from './process-options.ts';
 
 /** The outcome of a job in a batch: done, to be handled alone, or handed back to be taken in a batch again. */
 export type BatchOutcome = 'done' | 'alone' | 'handed-back';
@@ -29,7 +29,7 @@ export async function handleBatch(
   const database = holdingJobs(deps.database, { workspaceId, transcriptIds });
   const rows = isStopping()
     ? []
-    : await processGroup({ ...deps, database }, workspaceId, transcriptIds, options).catch(async (error: unknown) => {
+    : await ingestBatch({ ...deps, database }, workspaceId, transcriptIds, options).catch(async (error: unknown) => {
         if (isStopping() || error instanceof JobNotHeldError) return [];
         failure = { reason: toFailureReason(error), failureKind: toFailureKind(error) };
         isShared = (await deps.outages?.isShared(error)) ?? false;
@@ -42,7 +42,7 @@ export async function handleBatch(
     // Without it they are done alone in a moment.
     await persist(release, isStopping).catch(() => undefined);
   }
-  const rowsById = new Map(rows.map((row) => [row.id, row]));
+  const rowsById = new Map(rows.map(({ transcript }) => [transcript.id, transcript]));
   const durationMs = Math.round(performance.now() - startedAt);
   return jobs.map((job) => {
     const row = rowsById.get(job.transcriptId);

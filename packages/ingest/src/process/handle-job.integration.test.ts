@@ -75,7 +75,7 @@ describe('a batch', () => {
     expect(checkpoints.map(({ row_set_id }) => row_set_id)).toEqual(ids.toSorted());
   });
 
-  it('skips special transcripts, and ingests the rest', async () => {
+  it('takes second versions and streams, and leaves out what must wait or be done alone', async () => {
     const receive = async (...request: Parameters<TestInstallation['receive']>): Promise<IngestJob> => {
       const { transcript } = await installation.receive(...request);
       return { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
@@ -93,9 +93,9 @@ describe('a batch', () => {
       await receive(toTranscript('plain', 4)),
       await receive(toTranscript('twice', 6)),
       await receive(toTranscript('known', 4)),
+      await receive(toTranscript('stream', 4), { format: 'claude-stream-json' }),
       await receive(toTranscript('twice', 4)),
       await receive(long),
-      await receive(toTranscript('stream', 4), { format: 'claude-stream-json' }),
       { workspaceId: TEST_WORKSPACE, transcriptId: '01J00000000000000000000GON' },
       again,
       held,
@@ -104,10 +104,12 @@ describe('a batch', () => {
       await lockSession(transaction, TEST_WORKSPACE, 'held');
       return await work(jobs);
     });
-    expect(outcomes).toEqual(['done', 'done', ...Array.from({ length: 7 }, () => 'alone')]);
+    const done = Array.from({ length: 4 }, () => 'done');
+    expect(outcomes).toEqual([...done, ...Array.from({ length: 5 }, () => 'alone')]);
+    expect(await readRow(TEST_WORKSPACE, ingestedBefore.transcriptId)).toMatchObject({ status: 'superseded' });
     expect(await readRow(TEST_WORKSPACE, held.transcriptId)).toMatchObject({ status: 'queued', attempt_count: 0 });
     const left = jobs.map(({ transcriptId }) => transcriptId).filter((id) => !id.endsWith('GON'));
-    expect((await listJobs()).map(({ transcriptId }) => transcriptId).sort()).toEqual(left.slice(2).sort());
+    expect((await listJobs()).map(({ transcriptId }) => transcriptId).sort()).toEqual(left.slice(4).sort());
     expect(await work([held])).toEqual(['done']);
   });
 

@@ -9,13 +9,14 @@ import {
   releaseJobs,
   type TakenJob,
 } from '@recount/db';
+import { toFailureKind, toFailureReason } from '../failure-reason.ts';
 import { MAX_ATTEMPTS, MAX_OUTAGES, toPauseSeconds } from '../queue/attempts.ts';
 import { persist } from '../queue/persist.ts';
-import { toFailureKind, toFailureReason } from './failure-reason.ts';
 import { holdingJobs, JobNotHeldError } from './hold-jobs.ts';
+import { ingestAlone } from './ingest-batch.ts';
 import type { HandleDeps, JobReport } from './job-report.ts';
 import { toOutage } from './outage-gate.ts';
-import { type ProcessOptions, processTranscript } from './process-transcript.ts';
+import type { ProcessOptions } from './process-options.ts';
 
 /** The outcome of a job that is done, or was another worker's; or of one that is tried again, or was given up. */
 export type JobOutcome = { status: 'done' | 'handed-back' } | { status: 'failed' | 'outage'; reason: string };
@@ -60,7 +61,7 @@ export async function handleJob(
     }
     const jobs = { workspaceId, transcriptIds: [transcriptId], onHeld: countAttempt };
     const holding = { ...deps, database: holdingJobs(deps.database, jobs) };
-    const result = await processTranscript(holding, transcript, options);
+    const result = await ingestAlone(holding, transcript, options);
     const details = { sizeBytes: transcript.size_bytes, ...(attempt !== undefined && { attempt }) };
     report(result === undefined ? 'gone' : result === 'superseded' ? 'superseded' : 'done', details);
     return { status: 'done' };

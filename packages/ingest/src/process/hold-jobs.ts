@@ -1,4 +1,4 @@
-import { type Database, type DatabasePool, deleteJobs, holdJobs, listWaiting, releaseJobs } from '@recount/db';
+import { type Database, type DatabasePool, finishJobs, holdJobs, releaseJobs } from '@recount/db';
 
 /** Another worker has the job, or it is done. */
 export class JobNotHeldError extends Error {
@@ -19,10 +19,8 @@ interface Jobs {
  */
 export function holdingJobs(database: DatabasePool, { workspaceId, transcriptIds, onHeld }: Jobs): DatabasePool {
   const finish = async (transaction: Database, held: readonly string[]): Promise<void> => {
-    const waiting = await listWaiting(transaction, workspaceId, held);
-    const finished = held.filter((id) => !waiting.has(id));
-    if (finished.length > 0) await deleteJobs(transaction, workspaceId, finished);
-    await releaseJobs(transaction, workspaceId, [...waiting], { isAlone: true });
+    const waiting = await finishJobs(transaction, workspaceId, held);
+    await releaseJobs(transaction, workspaceId, waiting, { isAlone: true });
   };
   return {
     ...database,

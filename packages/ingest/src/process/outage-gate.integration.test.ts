@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createOutageGate, type OutageGateDeps } from './outage-gate.ts';
 
 const PAUSE_MS = 20;
-const WAIT = { timeout: 20_000, interval: 20 };
+const WAIT = { interval: 20 };
 const withCode = (code: string): Error => Object.assign(new Error('why'), { code, severity: 'ERROR' });
 const FULL = new Error('Failed query', { cause: withCode('53100') });
 
@@ -52,7 +52,9 @@ describe('a full database', () => {
       expect(changes).toEqual([{ isOpen: false, reason: 'Postgres error 53100: why' }]);
       let passed = 0;
       const passing = Array.from({ length: 5 }, () => gate.pass().then(() => passed++));
-      await new Promise((resolve) => setTimeout(resolve, 10 * PAUSE_MS));
+      const probes = vi.spyOn(database.pool, 'connect');
+      await vi.waitFor(() => expect(probes.mock.calls.length).toBeGreaterThan(3), WAIT);
+      probes.mockRestore();
       expect(passed).toBe(0);
       await release();
       await Promise.all(passing);

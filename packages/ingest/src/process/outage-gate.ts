@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkDatabaseWrite, isConnectionLost, isDatabaseExhausted } from '@recount/db';
 import { RawStoreError } from '@recount/storage';
+import { toFailureReason } from '../failure-reason.ts';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { toFailureReason } from './failure-reason.ts';
 
 const MAX_CAUSES = 5;
 

@@ -2,10 +2,8 @@ import type { TranscriptBatch } from '@recount/core';
 import {
   type CompletedTranscript,
   completeTranscripts,
-  createGrowthCollector,
   createSearchWriter,
   createTranscriptCopier,
-  createTranscriptWriter,
   type Database,
   type DatabaseClient,
   type DerivedOrigin,
@@ -13,11 +11,11 @@ import {
   listReplacements,
   markSuperseded,
   type RowSet,
-  replaceCheckpoint,
-  settleTranscripts,
+  settleSessions,
   supersedeTranscripts,
   TranscriptDeriver,
   type TranscriptRow,
+  TranscriptWriter,
   toCheckpointRow,
   type WrittenTranscript,
 } from '@recount/db';
@@ -34,15 +32,17 @@ export interface PlannedTranscript {
    * The other versions of the session that have rows, and the transcript's hashes at their lengths, available after the
    * last batch.
    */
-  others?: readonly TranscriptRow[];
-  hashesByLength?: ReadonlyMap<number, string>;
+  others: readonly TranscriptRow[];
+  hashesByLength: ReadonlyMap<number, string>;
   /** The shorter version whose rows the transcript takes over. */
   resumePoint?: ResumePoint | undefined;
-  redaction?: Redaction;
+  redaction: Redaction;
 }
 
 export interface WriteOptions {
   versions: { parser: string; prices: string };
+  /** Transcripts that lost their rows when they were planned; complete after the last one. */
+  superseded: readonly TranscriptRow[];
   signal?: AbortSignal | undefined;
 }
 
@@ -67,20 +67,21 @@ interface Connection {
 export async function writeTranscripts(
   connection: Connection,
   workspaceId: string,
-  planned: AsyncIterable<PlannedTranscript> | readonly PlannedTranscript[],
+  planned: AsyncIterable<PlannedTranscript>,
   options: WriteOptions,
 ): Promise<ReadonlySet<string>> {
   const { transaction } = connection;
   const all = await writeRows(connection, workspaceId, planned, options);
-  if (all.length === 0) return new Set();
+  if (all.length === 0 && options.superseded.length === 0) return new Set();
   const { superseded, removedRowSetIds } = await replaceVersions(transaction, workspaceId, all);
+  removedRowSetIds.push(...toRowSetIds(options.superseded));
   const written = all.map(({ rowSet }) => rowSet).filter(({ rowSetId }) => !removedRowSetIds.includes(rowSetId));
-  const sessionIds = all.map(({ transcript }) => transcript.session_id);
-  const change = { workspaceId, sessionIds, written, removedRowSetIds };
-  await settleTranscripts(connection, change, all.filter(isDerived));
-  for (const each of all) {
-    if (each.rowSet.prefix !== undefined) await replaceCheckpoint(transaction, each.rowSet, toCheckpoint(each));
-  }
+  const hadRows = ({ row_set_id }: TranscriptRow): boolean => row_set_id !== null;
+  const changed = [...all.map(({ transcript }) => transcript), ...options.superseded.filter(hadRows)];
+  const sessionIds = changed.map(({ session_id }) => session_id);
+  const rowlessIds = options.superseded.map(({ session_id }) => session_id).filter((id) => !sessionIds.includes(id));
+  const change = { workspaceId, sessionIds, rowlessIds, written, removedRowSetIds };
+  await settleSessions(transaction, change, { client: connection.client, derived: all.filter(isDerived) });
   return superseded;
 }
 
@@ -88,7 +89,7 @@ export async function writeTranscripts(
 async function writeRows(
   { transaction, client }: Connection,
   workspaceId: string,
-  planned: AsyncIterable<PlannedTranscript> | readonly PlannedTranscript[],
+  planned: AsyncIterable<PlannedTranscript>,
   { versions, signal }: WriteOptions,
 ): Promise<Written[]> {
   const copier = createTranscriptCopier(client);
@@ -97,9 +98,8 @@ async function writeRows(
   let derivedCount = 0;
   for await (const plan of planned) {
     const { rowSet, transcript } = plan;
-    const growth = rowSet.prefix && createGrowthCollector();
     const origin = { agent: transcript.agent, priceVersion: versions.prices };
-    const writer = createTranscriptWriter(transaction, copier, rowSet, origin, growth);
+    const writer = new TranscriptWriter(transaction, copier, rowSet, origin);
     const deriver = derivedCount < MAX_DERIVED_RESPONSES ? createDeriver(plan, versions) : undefined;
     for await (const batch of plan.batches) {
       search.addBatch(rowSet.rowSetId, batch);
@@ -107,7 +107,7 @@ async function writeRows(
       deriver?.add(batch);
     }
     signal?.throwIfAborted();
-    const written = writer.finish();
+    const written = await writer.finish();
     const derived = deriver?.finish(written.summary);
     derivedCount += derived?.ledger.length ?? 0;
     const isNew = isFirst(plan) || rowSet.prefix !== undefined;
@@ -116,7 +116,7 @@ async function writeRows(
   if (all.length === 0) return [];
   search.endSegment();
   for (const written of all) {
-    const checkpoint = written.rowSet.prefix === undefined ? toCheckpoint(written) : undefined;
+    const checkpoint = toCheckpoint(written);
     if (checkpoint !== undefined) copier.addCheckpoint(checkpoint);
   }
   await copier.sendAll();
@@ -134,8 +134,8 @@ async function replaceVersions(
 ): Promise<{ superseded: Set<string>; removedRowSetIds: string[] }> {
   const removedRowSetIds: string[] = [];
   for (const { resumePoint, transcript, hashesByLength, others } of all) {
-    if (resumePoint !== undefined || hashesByLength === undefined) continue;
-    const replaced = findPrefixes(transcript, hashesByLength, others ?? []);
+    if (resumePoint !== undefined) continue;
+    const replaced = findPrefixes(transcript, hashesByLength, others);
     await supersedeTranscripts(transaction, workspaceId, replaced, transcript.id);
     removedRowSetIds.push(...toRowSetIds(replaced));
   }
@@ -143,7 +143,7 @@ async function replaceVersions(
   const rowSets = all.map(({ rowSet }) => rowSet);
   for (const { transcript, others, resumePoint } of all) {
     // A session that grew has no other version with rows than the one that it took over.
-    if ((others?.length ?? 0) === 0 || resumePoint !== undefined) continue;
+    if (others.length === 0 || resumePoint !== undefined) continue;
     for (const { replaced, by } of await listReplacements(transaction, workspaceId, transcript.session_id, rowSets)) {
       await supersedeTranscripts(transaction, workspaceId, [replaced], by);
       superseded.add(replaced.id);
@@ -165,12 +165,13 @@ const toCheckpoint = ({ rowSet, transcript, checkpoint, derivedState }: Written)
   checkpoint && toCheckpointRow(rowSet, transcript.size_bytes, checkpoint, derivedState);
 
 /** It has no rows yet, nor has its session. */
-const isFirst = ({ transcript, rowSet, others = [] }: PlannedTranscript): boolean =>
+const isFirst = ({ transcript, rowSet, others }: PlannedTranscript): boolean =>
   transcript.ingested_at === null && rowSet.prefix === undefined && others.length === 0;
 
 function toOrigin({ transcript, rowSet }: PlannedTranscript, versions: WriteOptions['versions']): DerivedOrigin {
   const { session_id: sessionId, agent, is_subagent: isSubagent, is_stream: isStream } = transcript;
-  return { ...{ ...rowSet, sessionId, agent, isSubagent, isStream }, priceVersion: versions.prices };
+  const { sent_repository: sentRepository } = transcript;
+  return { ...{ ...rowSet, sessionId, agent, isSubagent, isStream, sentRepository }, priceVersion: versions.prices };
 }
 
 const isDerived = (written: Written): written is Written & { derived: DerivedRows } => written.derived !== undefined;
@@ -186,9 +187,10 @@ async function adoptPrefixRows(
 }
 
 function toCompleted({ transcript, rowSet, summary, counts, redaction }: Written): CompletedTranscript {
-  const allCounts = { ...counts, secretsByRule: redaction?.toCounts() ?? {} };
+  const allCounts = { ...counts, secretsByRule: redaction.toCounts() };
   return {
     transcriptId: transcript.id,
+    sentRepository: transcript.sent_repository,
     rowSet,
     summary,
     counts: allCounts,

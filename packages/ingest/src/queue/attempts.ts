@@ -14,7 +14,7 @@ const MAX_PAUSE_SECONDS = 300;
  * The time before a job is tried again after it ended without success this many times in a row. `random` is from 0 to
  * 1, so that jobs which failed together do not return together.
  */
-export function toPauseSeconds(endings: number, random = Math.random()): number {
-  const seconds = Math.min(FIRST_PAUSE_SECONDS * 2 ** (Math.max(1, endings) - 1), MAX_PAUSE_SECONDS);
+export function toPauseSeconds(endings: number, random = Math.random(), maxSeconds = MAX_PAUSE_SECONDS): number {
+  const seconds = Math.min(FIRST_PAUSE_SECONDS * 2 ** (Math.max(1, endings) - 1), maxSeconds);
   return seconds * (0.75 + random / 4);
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type DatabasePool, type IngestJob, releaseJobs, type TakenJob, takeBatch, takeJob } from '@recount/db';
 import pLimit from 'p-limit';
-import { createJobBell } from './job-bell.ts';
+import { JobBell } from './job-bell.ts';
 
 export interface JobHandlers {
   /** Resolves before jobs are taken. */
@@ -37,7 +37,7 @@ const MAX_RIVALS = 10;
 export function runJobs(database: DatabasePool, handlers: JobHandlers, options: RunOptions): RunningJobs {
   const { concurrency, onError, pollIntervalMs: intervalMs = DEFAULT_POLL_INTERVAL_MS } = options;
   const stopping = new AbortController();
-  const bell = createJobBell(database, { intervalMs, onError });
+  const bell = new JobBell(database, { intervalMs, onError });
   const isStopping = (): boolean => stopping.signal.aborted;
   /** One at a time, because two that look at the same moment would share one batch. */
   const oneTaker = pLimit(1);

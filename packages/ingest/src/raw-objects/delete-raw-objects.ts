@@ -71,8 +71,8 @@ export async function* finishDeletions(
 }
 
 async function deleteObjects({ rawStore }: Deps, objectKey: string): Promise<void> {
-  if (!objectKey.endsWith('/')) return await rawStore.delete(objectKey);
-  for await (const { key } of rawStore.list(objectKey)) await rawStore.delete(key);
+  if (objectKey.endsWith('/')) await rawStore.deleteAll(objectKey);
+  else await rawStore.delete(objectKey);
 }
 
 /** An operation in progress when its session was deleted may have stored the same object again. */

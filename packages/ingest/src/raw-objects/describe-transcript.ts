@@ -31,6 +31,8 @@ export function toTranscriptDescription(row: DescribedRow, receivedAt: string): 
     uploader_key_id: row.uploader_key_id ?? null,
     machine: row.machine ?? null,
     person: row.person ?? null,
+    sent_repository: row.sent_repository ?? null,
+    worktree: row.worktree ?? null,
     received_at: receivedAt,
   };
 }
@@ -45,8 +47,8 @@ export function parseTranscriptDescription(value: ObjectDescription | undefined)
   if (value === undefined) return undefined;
   const texts = [value.id, value.agent, value.sha256, value.received_at];
   const textsOrNull = [value.path, value.parent_session_id, value.agent_id, value.stored_sha256, value.uploader_key_id];
-  // Absent in descriptions from before machines and persons were recorded.
-  const newTexts = [value.machine, value.person];
+  // Absent in descriptions from before these were recorded.
+  const newTexts = [value.machine, value.person, value.sent_repository, value.worktree];
   const isWhole =
     texts.every(isText) &&
     textsOrNull.every((text) => text === null || isText(text)) &&

@@ -40,7 +40,7 @@ export interface AttachmentRequest {
 }
 
 /** `healed` means that the stored bytes were lost or damaged, and these replaced them. */
-export type ReceivedAttachmentOutcome = AttachmentOutcome | 'healed';
+type ReceivedAttachmentOutcome = AttachmentOutcome | 'healed';
 
 export interface ReceivedAttachment {
   /** The current one. */

@@ -21,6 +21,10 @@ beforeEach(async () => {
 });
 afterAll(() => installation.close());
 
+async function* toBody(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}
+
 describe('receiveTranscript', () => {
   it('stores the bytes, one row and one job', async () => {
     const text = toTranscript(session, 10);
@@ -102,6 +106,24 @@ describe('receiveTranscript', () => {
     await expect(installation.receive('', { body: broken() })).rejects.toThrow('connection reset');
     expect(await installation.listObjectKeys()).toEqual(before);
     expect(await installation.listJobs()).toEqual([]);
+  });
+
+  it('keeps the object of a transcript that was received before if the request is repeated and finds no room', async () => {
+    const text = toTranscript(session, 3);
+    const request = {
+      ...{ workspaceId: TEST_WORKSPACE, uploaderKeyId: null, maxBytes: 1e6 },
+      transcriptId: '01JABCDEFGHJKMNPQRSTVWXYZ0',
+    };
+    const { transcript } = await receiveTranscript(installation, { ...request, body: toBody(text) });
+    const full = Object.assign(new Error('could not extend file'), { code: '53100' });
+    const repeated = receiveTranscript(
+      installation,
+      { ...request, body: toBody(text) },
+      { record: () => Promise.reject(full) },
+    );
+    await expect(repeated).rejects.toBe(full);
+    const stored = await (await installation.rawStore.get(transcript.object_key)).toArray();
+    expect(Buffer.concat(stored).toString()).toBe(text);
   });
 
   it('accepts an empty transcript if its agent and session are named', async () => {

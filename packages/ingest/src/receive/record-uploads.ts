@@ -4,7 +4,7 @@ import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { MAX_GROUPED_BYTES } from '../limits.ts';
 
 /** A transcript whose raw object is durable. */
-interface Upload {
+export interface Upload {
   workspaceId: string;
   transcript: NewTranscript;
   /** Jobs of higher priority go first. */
@@ -29,9 +29,13 @@ export function createUploadRecorder(deps: Deps, { delayMs }: { delayMs?: number
 
 /**
  * Inserts rows and jobs of uploads of one workspace and priority in one transaction. If a session already has the same
- * bytes, its row and job stay.
+ * bytes, its row and job stay. Before the commit it awaits `describeNew`, for the ids of the others, if there are any.
  */
-async function recordUploads(deps: Deps, uploads: readonly Upload[]): Promise<readonly InsertedTranscript[]> {
+export async function recordUploads(
+  deps: Deps,
+  uploads: readonly Upload[],
+  describeNew?: (transcriptIds: ReadonlySet<string>) => Promise<void>,
+): Promise<readonly InsertedTranscript[]> {
   const [first] = uploads;
   if (first === undefined) return [];
   const { workspaceId, priority } = first;
@@ -43,6 +47,7 @@ async function recordUploads(deps: Deps, uploads: readonly Upload[]): Promise<re
       ...{ transcriptId, sizeBytes, isAlone: is_stream || sizeBytes > MAX_GROUPED_BYTES },
     }));
     await enqueueJobs(transaction, workspaceId, jobs, { priority });
+    if (added.length > 0) await describeNew?.(new Set(added.map(({ id }) => id)));
     return recorded;
   });
 }

@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type DatabasePool, indexSearchBatch, listMergeableWorkspaces, mergeSegments } from '@recount/db';
-import { toFailureReason } from '../process/failure-reason.ts';
+import {
+  type DatabasePool,
+  indexSearchBatch,
+  listMergeableWorkspaces,
+  listWorkspaces,
+  mergeSegments,
+  removeLostSegments,
+} from '@recount/db';
+import { toFailureReason } from '../failure-reason.ts';
 import type { OutageGate } from '../process/outage-gate.ts';
 
 export interface SearchIndexerDeps {
@@ -30,14 +37,16 @@ export interface SearchIndexerOptions {
 const DEFAULT_IDLE_MS = 1000;
 /** Work left by other processes may wait, because looking for it queries all nodes of a cluster. */
 const IDLE_PERIODS_BETWEEN_ROUNDS = 10;
+/** Looking for what lost segments left reads an index of all postings. */
+const LOST_SEGMENTS_PERIOD_MS = 60 * 60 * 1000;
 const FAILURE_PAUSE_MS = 1000;
 const DEFAULT_BUSY_REST_FACTOR = 4;
 /** The time until the end of ingestion is noticed. */
 const REST_STEP_MS = 50;
 
 /**
- * Looks after search until aborted: makes segments of the row sets that have none, merges small segments, and makes
- * those again that have removed texts. One short step at a time; during ingestion it uses at most a fifth of the time.
+ * Looks after search until aborted: makes segments of the row sets that have none, merges small segments, makes those
+ * again that have removed texts, and deletes what lost ones left. One short step at a time; during ingestion it uses at most a fifth of the time.
  * Any number of processes may run it. Never rejects.
  */
 export async function runSearchIndexer(
@@ -51,6 +60,7 @@ export async function runSearchIndexer(
   };
   const workspaces = deps.workspaces ?? new Set<string>();
   let nextRoundAt = 0;
+  let nextRemovalAt = 0;
   while (!signal.aborted) {
     await deps.outages?.pass(signal);
     const startedAt = performance.now();
@@ -60,6 +70,10 @@ export async function runSearchIndexer(
       if (await takeStep(deps.database, workspaces, { looksEverywhere, signal })) {
         pauseMs = 0;
         await restWhileBusy(busyRestFactor * (performance.now() - startedAt));
+      } else if (startedAt >= nextRemovalAt) {
+        nextRemovalAt = startedAt + LOST_SEGMENTS_PERIOD_MS;
+        const { database } = deps.database;
+        for (const { id } of await listWorkspaces(database)) await removeLostSegments(database, id);
       } else if (looksEverywhere) nextRoundAt = startedAt + IDLE_PERIODS_BETWEEN_ROUNDS * idleMs;
     } catch (error) {
       if (signal.aborted) return;

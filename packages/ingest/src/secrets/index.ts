@@ -1,7 +1,6 @@
 export { redactText } from './redact-text.ts';
 export {
-  createTranscriptRedactor,
   type RedactorOptions,
   type SecretFinding,
-  type TranscriptRedactor,
+  TranscriptRedactor,
 } from './transcript-redactor.ts';

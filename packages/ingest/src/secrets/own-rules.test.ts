@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { OWN_RULES } from './own-rules.ts';
-import { createTranscriptRedactor } from './transcript-redactor.ts';
+import { TranscriptRedactor } from './transcript-redactor.ts';
 
 /** The line without secrets; it has as many bytes as before. */
 async function redactLine(line: string): Promise<string> {
-  const redactor = createTranscriptRedactor({ maxLineBytes: 1024 * 1024, onFinding: () => undefined });
+  const redactor = new TranscriptRedactor({ maxLineBytes: 1024 * 1024, onFinding: () => undefined });
   const source = Buffer.from(`${line}\n`);
   const redacted = Buffer.from(await redactor.push(source));
   expect(redacted).toHaveLength(source.length);

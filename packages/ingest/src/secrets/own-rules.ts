@@ -76,6 +76,12 @@ export const OWN_RULES: readonly OwnRule[] = [
   },
   {
     name: 'recount-link',
+    hints: ['/sign-in?demo=1#'],
+    pattern: /\/sign-in\?demo=1#(?<secret>[A-Za-z0-9_-]{43})(?![A-Za-z0-9_-])/g,
+    example: ['http://127.0.0.1:8377/sign-in?demo=1#', repeat(WORD, 43)],
+  },
+  {
+    name: 'recount-link',
     hints: ['/shared/'],
     pattern: /\/shared\/[0-9A-Z]{26}-[0-9A-Z]{26}-(?<secret>[A-Za-z0-9_-]{43})(?![A-Za-z0-9_-])/g,
     example: ['https://recount.example/shared/', repeat('01JA', 26), '-', repeat('01JB', 26), '-', repeat(WORD, 43)],
@@ -86,7 +92,7 @@ export const OWN_RULES: readonly OwnRule[] = [
     pattern: /device_code["'`]?\s{0,4}[:=]\s{0,4}["'`]?(?<secret>[A-Za-z0-9_-]{43})(?![A-Za-z0-9_-])/g,
     example: ['device_code=', repeat(WORD, 43)],
   },
-  // Of any scheme. The library knows four, and of the web only passwords of letters and digits.
+  // URLs of any scheme. The library knows four, and of the web only passwords of letters and digits.
   {
     name: 'url-password',
     // User and password are the same in the common default `guest:guest`.

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { findPrivateKeys } from './private-keys.ts';
-import { createTranscriptRedactor, type SecretFinding } from './transcript-redactor.ts';
+import { type SecretFinding, TranscriptRedactor } from './transcript-redactor.ts';
 
 const passphrase = 'h4rd-2-guess';
 const encrypted = { format: 'pem', cipher: 'aes-256-cbc', passphrase } as const;
@@ -75,7 +75,7 @@ const FORMS: readonly (readonly [string, (pem: string) => string])[] = [
   ['its first lines', (pem) => pem.split('\n').slice(0, -1).join('\n')],
   ['its last lines', (pem) => pem.split('\n').slice(1).join('\n')],
 ];
-/** Of these, only whole lines need to be found, and long keys. */
+/** Forms that lose a part of the key: only whole lines need to be found, and long keys. */
 const CUT_FORMS: readonly (readonly [string, (pem: string) => string])[] = [
   ['head', (pem) => pem.split('\n').slice(0, 8).join('\n')],
   [
@@ -98,7 +98,7 @@ const CUT_FORMS: readonly (readonly [string, (pem: string) => string])[] = [
 
 async function redact(text: string) {
   const findings: SecretFinding[] = [];
-  const redactor = createTranscriptRedactor({ maxLineBytes: 1024 * 1024, onFinding: (each) => findings.push(each) });
+  const redactor = new TranscriptRedactor({ maxLineBytes: 1024 * 1024, onFinding: (each) => findings.push(each) });
   const source = Buffer.from(text);
   const parts: Uint8Array[] = [];
   for await (const part of redactor.redact(Readable.from([source]))) parts.push(part);
@@ -183,7 +183,7 @@ describe('findPrivateKeys', () => {
     const long = JSON.stringify({
       text: `${`${'x y '.repeat(30_000)}\n${lines(pem, (l, i) => `${i}→${l}`)}\n`.repeat(24)}`,
     });
-    const redactor = createTranscriptRedactor({ maxLineBytes: 100_000, onFinding: () => undefined });
+    const redactor = new TranscriptRedactor({ maxLineBytes: 100_000, onFinding: () => undefined });
     const bytes = Buffer.concat([await redactor.push(Buffer.from(long)), await redactor.finish()]);
     expect(bytes).toHaveLength(Buffer.byteLength(long));
     expect(bytes.toString()).not.toMatch(/[A-Za-z0-9+/]{50}/);

@@ -13,7 +13,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runDoctor } from '../consistency/run-doctor.ts';
 import { newStreamId, openLiveWriter } from '../live/open-live-writer.ts';
 import { requeueOutdated } from '../maintenance/requeue-outdated.ts';
-import { processGroup } from '../process/process-group.ts';
+import { ingestBatch } from '../process/ingest-batch.ts';
 import { receiveAttachment } from '../receive/receive-attachment.ts';
 import { dumpTables } from '../testing/dump-tables.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation, toLine } from '../testing/test-installation.ts';
@@ -95,7 +95,7 @@ describe('redaction', () => {
     const texts = [withSecrets('s', 6), withSecrets('t', 6), toLine('u', 0)];
     const ids: string[] = [];
     for (const text of texts) ids.push((await installation.receive(text)).transcript.id);
-    expect(await processGroup(installation, TEST_WORKSPACE, ids, { maxLineBytes: 1024 * 1024 })).toHaveLength(3);
+    expect(await ingestBatch(installation, TEST_WORKSPACE, ids, { maxLineBytes: 1024 * 1024 })).toHaveLength(3);
     const [first, second, plain] = await Promise.all(ids.map((id) => installation.find(id)));
     for (const row of [first, second]) {
       expect(row?.stored_sha256).not.toBeNull();
@@ -295,12 +295,12 @@ describe('redaction', () => {
       bytes[10] = (bytes[10] ?? 0) ^ 1;
       return Readable.from([bytes]);
     };
-    const { processTranscript } = await import('../process/process-transcript.ts');
+    const { ingestAlone } = await import('../process/ingest-batch.ts');
     const { claimTranscript } = await import('@recount/db');
     const claimed = await claimTranscript(installation.database.database, TEST_WORKSPACE, transcript.id);
     if (claimed === undefined) throw new Error('Not claimed');
     const deps = { ...installation, rawStore: { ...rawStore, get } };
-    await expect(processTranscript(deps, claimed, { maxLineBytes: 1024 * 1024 })).rejects.toThrow('SHA-256');
+    await expect(ingestAlone(deps, claimed, { maxLineBytes: 1024 * 1024 })).rejects.toThrow('SHA-256');
     expect(await readRaw(transcript)).toEqual(Buffer.from(text));
     expect(await installation.find(transcript.id)).toMatchObject({ object_key: transcript.object_key });
     expect((await installation.listObjectKeys()).filter((key) => key.includes('redacted'))).toEqual([]);
@@ -316,12 +316,12 @@ describe('redaction', () => {
         await work(transaction, client);
         throw new Error('The connection broke');
       }, options);
-    const { processTranscript } = await import('../process/process-transcript.ts');
+    const { ingestAlone } = await import('../process/ingest-batch.ts');
     const { claimTranscript } = await import('@recount/db');
     const claimed = await claimTranscript(installation.database.database, TEST_WORKSPACE, transcript.id);
     if (claimed === undefined) throw new Error('Not claimed');
     const deps = { ...installation, database: { ...installation.database, withTransaction: failing } };
-    await expect(processTranscript(deps, claimed, { maxLineBytes: 1024 * 1024 })).rejects.toThrow('broke');
+    await expect(ingestAlone(deps, claimed, { maxLineBytes: 1024 * 1024 })).rejects.toThrow('broke');
     expect(await installation.listObjectKeys()).toHaveLength(2);
     expect(await readRaw(transcript)).toEqual(Buffer.from(text));
     await installation.work();
@@ -374,7 +374,7 @@ describe('what an upload says about itself', () => {
     const { transcript } = await installation.receive(toLine('s', 0), origin);
     const { attachment } = await receiveAttachment(installation, {
       ...{ workspaceId: TEST_WORKSPACE, uploaderKeyId: 'operator', sessionId: 's', agent: 'claude-code' },
-      ...{ ...origin, path: `tool-results/${TOKEN}.txt`, body: Readable.from(['x']), maxBytes: 10 },
+      ...{ ...origin, path: `tool-results/${TOKEN}.txt`, body: Readable.from([Buffer.from('x')]), maxBytes: 10 },
     });
     await installation.work();
     const marked = { machine: 'host-[REDACTED:github]', person: 'ada [REDACTED:github]' };
@@ -405,7 +405,7 @@ describe('what an upload says about itself', () => {
     const attach = (token: string) =>
       receiveAttachment(installation, {
         ...{ workspaceId: TEST_WORKSPACE, uploaderKeyId: 'operator', sessionId: 's', agent: 'claude-code' },
-        ...{ path: `tool-results/${token}.txt`, body: Readable.from([token.slice(0, 6)]), maxBytes: 10 },
+        ...{ path: `tool-results/${token}.txt`, body: Readable.from([Buffer.from(token.slice(0, 6))]), maxBytes: 10 },
       });
     const attached = [await attach(TOKEN), await attach(other), await attach(TOKEN)];
     expect(attached.map(({ outcome }) => outcome)).toEqual(['stored', 'stored', 'duplicate']);

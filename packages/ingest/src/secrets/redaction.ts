@@ -86,7 +86,7 @@ export async function createRedaction(
   const redactor =
     mode === 'off'
       ? undefined
-      : (await import('./index.ts')).createTranscriptRedactor({
+      : new (await import('./index.ts')).TranscriptRedactor({
           maxLineBytes,
           onFinding({ rule, count, lineNumber, byteOffset }) {
             counts[rule] = (counts[rule] ?? 0) + count;

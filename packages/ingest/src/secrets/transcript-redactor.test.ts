@@ -9,7 +9,7 @@ import {
   PRIVATE_KEY,
   SLACK_TOKEN,
 } from './testing/sample-secrets.ts';
-import { createTranscriptRedactor, type SecretFinding } from './transcript-redactor.ts';
+import { type SecretFinding, TranscriptRedactor } from './transcript-redactor.ts';
 
 async function* inChunks(bytes: Buffer, chunkBytes: number): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += chunkBytes) yield bytes.subarray(start, start + chunkBytes);
@@ -17,7 +17,7 @@ async function* inChunks(bytes: Buffer, chunkBytes: number): AsyncGenerator<Uint
 
 async function redact(input: string | Buffer, options: { maxLineBytes?: number; chunkBytes?: number } = {}) {
   const findings: SecretFinding[] = [];
-  const redactor = createTranscriptRedactor({
+  const redactor = new TranscriptRedactor({
     maxLineBytes: options.maxLineBytes ?? 1024 * 1024,
     onFinding: (finding) => findings.push(finding),
   });
@@ -29,7 +29,7 @@ async function redact(input: string | Buffer, options: { maxLineBytes?: number; 
 
 const toLine = (value: unknown): string => `${JSON.stringify(value)}\n`;
 
-describe('createTranscriptRedactor', () => {
+describe('TranscriptRedactor', () => {
   it('replaces secrets and leaves every line in place', async () => {
     const lines = [
       { text: `before ${GITHUB_TOKEN} after` },
@@ -147,7 +147,7 @@ describe('createTranscriptRedactor', () => {
     const expected = await redact(input);
     for (const chunkBytes of [1, 7, 60, 1000]) {
       const findings: SecretFinding[] = [];
-      const redactor = createTranscriptRedactor({
+      const redactor = new TranscriptRedactor({
         maxLineBytes: 1000,
         onFinding: (finding) => findings.push(finding),
       });

@@ -19,20 +19,6 @@ export interface RedactorOptions {
   onFinding: (finding: SecretFinding) => void;
 }
 
-export interface TranscriptRedactor {
-  /** The bytes with all secrets replaced, without changing any offset. To be called once. */
-  redact(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array>;
-  /**
-   * Alternative to `redact` for bytes that arrive over time. Returns the lines that the chunk completes; a partial line
-   * waits.
-   */
-  push(chunk: Uint8Array): Promise<Uint8Array>;
-  /** After `push`, returns a last line without a line feed. */
-  finish(): Promise<Uint8Array>;
-  /** True if any byte has been changed so far. */
-  readonly hasChanged: boolean;
-}
-
 /** Lines are searched together once they have this many bytes, because every search has a fixed cost. */
 const SCAN_BYTES = 256 * 1024;
 /**
@@ -53,11 +39,7 @@ const NOTHING = Buffer.alloc(0);
  * Removes the secrets from a transcript's bytes before anything reads them. Holds at most a line of `maxLineBytes`, or
  * SCAN_BYTES and a chunk of the source; while searching, about four times that.
  */
-export function createTranscriptRedactor(options: RedactorOptions): TranscriptRedactor {
-  return new LineRedactor(options);
-}
-
-class LineRedactor implements TranscriptRedactor {
+export class TranscriptRedactor {
   readonly #onFinding: (finding: SecretFinding) => void;
   readonly #scanner: SecretScanner;
   readonly #lines: ReturnType<typeof createLineGroups>;
@@ -73,7 +55,8 @@ class LineRedactor implements TranscriptRedactor {
     this.#long = createLongLine();
   }
 
-  async *redact(source: AsyncIterable<Uint8Array<ArrayBufferLike>>): AsyncGenerator<Uint8Array> {
+  /** The bytes with all secrets replaced, without changing any offset. To be called once. */
+  async *redact(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of source) {
       this.#lines.push(chunk);
       if (this.#lines.completeBytes >= SCAN_BYTES) yield await this.#redactAll(this.#lines.takeComplete());
@@ -82,15 +65,21 @@ class LineRedactor implements TranscriptRedactor {
     if (rest.length > 0) yield rest;
   }
 
-  async push(chunk: Uint8Array<ArrayBufferLike>): Promise<Uint8Array> {
+  /**
+   * Alternative to `redact` for bytes that arrive over time. Returns the lines that the chunk completes; a partial line
+   * waits.
+   */
+  async push(chunk: Uint8Array): Promise<Uint8Array> {
     this.#lines.push(chunk);
     return await this.#redactAll(this.#lines.takeComplete());
   }
 
+  /** After `push`, returns a last line without a line feed. */
   async finish(): Promise<Uint8Array> {
     return await this.#redactAll(this.#lines.takeAll());
   }
 
+  /** True if any byte has been changed so far. */
   get hasChanged(): boolean {
     return this.#hasChanged;
   }

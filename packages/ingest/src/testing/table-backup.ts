@@ -6,7 +6,7 @@ type Deps = Pick<DatabasePool, 'pool'>;
 /** Differ between ingestions of the same bytes. */
 const ACCIDENTAL = ['created_at', 'updated_at', 'ingested_at', 'attempt_count', 'failure_reason', 'row_set_id'].concat([
   ...['entry_number', 'call_number', 'event_number', 'superseded_by', 'grown_from', 'tail_sha256'],
-  ...['writer_id', 'has_events', 'last_event_id', 'checkpoints'],
+  ...['writer_id', 'has_events', 'last_event_id', 'checkpoints', 'applied_at'],
 ]);
 /**
  * Not rebuilt are keys, sign-ins, audit log, and events of running streams. Checkpoints depend on the order of arrival.

@@ -13,8 +13,10 @@ import {
 import { createTestDatabase } from '@recount/local-postgres/testing';
 import { createFolderRawStore, type RawStore } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import type { ProcessOptions } from '../process/process-transcript.ts';
-import { type ReceiveRequest, type ReceiveResult, receiveTranscript } from '../receive/receive-transcript.ts';
+import type { ProcessOptions } from '../process/process-options.ts';
+import type { ReceiveRequest } from '../receive/prepare-upload.ts';
+import { receiveTranscript } from '../receive/receive-transcript.ts';
+import type { ReceiveResult } from '../receive/settle-upload.ts';
 import { listJobs, workJobs } from './work-jobs.ts';
 
 export const TEST_WORKSPACE = '01J00000000000000000000001';

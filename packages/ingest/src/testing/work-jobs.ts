@@ -1,7 +1,7 @@
 import { type DatabasePool, type IngestJob, sql } from '@recount/db';
 import { handleJob } from '../process/handle-job.ts';
 import type { HandleDeps } from '../process/job-report.ts';
-import type { ProcessOptions } from '../process/process-transcript.ts';
+import type { ProcessOptions } from '../process/process-options.ts';
 
 /** Jobs of all workspaces, in the order of the queue. */
 export async function listJobs({ database }: DatabasePool): Promise<IngestJob[]> {

@@ -1,9 +1,2 @@
-export {
-  ConfigError,
-  choice,
-  type Environment,
-  integer,
-  port,
-  readEnvironment,
-} from './environment.ts';
+export { ConfigError, type Environment, integer, port, readEnvironment } from './environment.ts';
 export * from './service-config.ts';

@@ -42,6 +42,24 @@ const priceVariables = {
     .describe('path or `https://` URL of a newer price list (genai-prices, LiteLLM); a URL is read every day'),
 };
 
+const alertVariables = {
+  RECOUNT_SECRET_KEY: z
+    .string()
+    .optional()
+    .describe(
+      'encrypts secrets of destinations and of sign-ins: 32 bytes as base64, made by `openssl rand -base64 32`',
+    ),
+  RECOUNT_SMTP_URL: z
+    .string()
+    .optional()
+    .describe('mail server for alerts and reports: `smtps://user:password@host:465` or `smtp://…:587`'),
+  RECOUNT_SMTP_FROM: z.string().optional().describe('sender of these mails; goes with `RECOUNT_SMTP_URL`'),
+  RECOUNT_ALERT_PRIVATE_NETWORKS: z
+    .string()
+    .optional()
+    .describe('internal networks that webhooks may be sent to, such as `10.1.0.0/16`, separated by commas'),
+};
+
 /** The variables that API and worker share. */
 export const serviceVariables = {
   ...databaseVariables,
@@ -50,6 +68,7 @@ export const serviceVariables = {
   RECOUNT_SHUTDOWN_GRACE_MS: integer(30_000, 0, 3_600_000).describe('how long SIGTERM waits for running work'),
   RECOUNT_DATABASE_CONNECTIONS: integer(10, 1, 1000).describe('pool of one process'),
   ...priceVariables,
+  ...alertVariables,
   OTEL_EXPORTER_OTLP_ENDPOINT: z.string().optional().describe('where traces are sent (OTLP over HTTP, JSON)'),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: z.string().optional().describe('the same, for traces only'),
   OTEL_TRACES_EXPORTER: z.string().optional().describe('`none` means no traces'),
@@ -73,8 +92,36 @@ export function toServiceConfig(environment: z.output<typeof serviceEnvironment>
     maxConnections: environment.RECOUNT_DATABASE_CONNECTIONS,
     /** Path or HTTPS URL; undefined means the built-in list only. */
     priceFile: environment.RECOUNT_PRICE_FILE,
+    alerts: toAlertConfig(environment),
     /** True if OpenTelemetry's variables ask for spans. */
     isTraced: isTracingWanted(environment),
+  };
+}
+
+const SECRET_KEY_BYTES = 32;
+
+/** Throws ConfigError, whose message contains no secret. */
+function toAlertConfig(environment: z.output<z.ZodObject<typeof alertVariables>>) {
+  const { RECOUNT_SECRET_KEY: key, RECOUNT_SMTP_URL: url, RECOUNT_SMTP_FROM: from } = environment;
+  const secretKey = key === undefined ? undefined : Buffer.from(key, 'base64');
+  if (secretKey !== undefined && secretKey.byteLength !== SECRET_KEY_BYTES) {
+    throw new ConfigError(
+      `RECOUNT_SECRET_KEY must be ${SECRET_KEY_BYTES} bytes as base64, as \`openssl rand -base64 32\` makes them`,
+    );
+  }
+  const isMailUrl = url !== undefined && /^smtps?:$/.test(URL.parse(url)?.protocol ?? '');
+  if (url !== undefined && !isMailUrl) throw new ConfigError('RECOUNT_SMTP_URL must begin with smtp:// or smtps://');
+  if ((url === undefined) !== (from === undefined)) {
+    throw new ConfigError('RECOUNT_SMTP_URL and RECOUNT_SMTP_FROM go together: set both, or neither');
+  }
+  const networks = environment.RECOUNT_ALERT_PRIVATE_NETWORKS?.split(',').map((network) => network.trim()) ?? [];
+  return {
+    /** Encrypts secrets of destinations and of sign-ins; undefined: none can be stored or used. */
+    secretKey,
+    /** Undefined: no e-mail can be sent. */
+    mailServer: url === undefined || from === undefined ? undefined : { url, from },
+    /** Internal networks that may be sent to. */
+    privateNetworks: networks,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Tracing } from './tracing-port.ts';
 
-export type { SpanAttributes, Tracing } from './tracing-port.ts';
+export type { Tracing } from './tracing-port.ts';
 
 /** Attributes that connect the spans of an upload and its job. */
 export const WORKSPACE_ID = 'recount.workspace_id';

@@ -1,5 +1,5 @@
-import { constants, type Dirent, type Stats } from 'node:fs';
-import { access, type FileHandle, lstat, open, opendir, stat } from 'node:fs/promises';
+import { accessSync, closeSync, constants, type Dirent, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { type FileHandle, lstat, open, opendir, stat } from 'node:fs/promises';
 import { normalize, sep } from 'node:path';
 import { addAbortSignal, Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
@@ -33,7 +33,7 @@ async function* readVersion(
       sum = crc32(chunk, sum);
       yield chunk;
     }
-    if (!(await hasChanged(handle, opened))) return;
+    if (!hasChanged(await handle.stat(), opened)) return;
     let sumNow = 0;
     for await (const chunk of readBytes(handle, range.start, end)) sumNow = crc32(chunk, sumNow);
     if (sumNow !== sum) throw toChanged('was rewritten');
@@ -52,8 +52,7 @@ async function* readBytes(handle: FileHandle, start: number, end: number): Async
   }
 }
 
-async function hasChanged(handle: FileHandle, opened: Stats): Promise<boolean> {
-  const { size, mtimeMs } = await handle.stat();
+function hasChanged({ size, mtimeMs }: Stats, opened: Stats): boolean {
   if (size < opened.size) throw toChanged('was cut');
   return size !== opened.size || mtimeMs !== opened.mtimeMs;
 }
@@ -61,7 +60,7 @@ async function hasChanged(handle: FileHandle, opened: Stats): Promise<boolean> {
 const toChanged = (what: string): SourceError =>
   new SourceError('changed', `${what} while it was being read; run it again`);
 
-/** Files up to this size are read in one piece, because a stream costs several times as much. */
+/** Files up to this size are read in one piece and without a thread, because that costs a fifth of the time. */
 const MAX_WHOLE_BYTES = 256 * 1024;
 const FOLDER_BATCH_ENTRIES = 1024;
 const SEPARATOR = Buffer.from(sep);
@@ -138,7 +137,7 @@ async function describeEntry(path: Buffer, context: ListContext): Promise<Listed
     if (stats.isSymbolicLink()) return toSkipped(toShownName(path), 'link');
     if (!stats.isFile()) return toSkipped(toShownName(path), 'not-a-file');
     const item = admitObject(toObject(path, stats, false, context.signal), context);
-    if (item.kind === 'object') await access(path, constants.R_OK);
+    if (item.kind === 'object') accessSync(path, constants.R_OK);
     return item;
   } catch (error) {
     return fail(path, error);
@@ -155,7 +154,7 @@ function toObject(path: Buffer, stats: Stats, isExplicit: boolean, signal: Abort
     modifiedAtMs: stats.mtimeMs,
     isExplicit,
     open: (range) => openFile(path, isExplicit, range, signal),
-    readWhole: stats.size > MAX_WHOLE_BYTES ? undefined : () => readWhole(path, isExplicit, signal),
+    readWhole: stats.size > MAX_WHOLE_BYTES ? undefined : async () => readWhole(path, isExplicit, signal),
   };
 }
 
@@ -172,19 +171,27 @@ async function openFile(
   return addAbortSignal(signal, stream);
 }
 
+/**
+ * A file may have been replaced by a link or a FIFO since it was listed. The link is not followed, and the FIFO does not
+ * block.
+ */
+const toOpenFlags = (followLink: boolean): number =>
+  constants.O_RDONLY | constants.O_NONBLOCK | (followLink ? 0 : constants.O_NOFOLLOW);
+
+function assertFile(stats: Stats): void {
+  if (!stats.isFile()) throw new SourceError('changed', 'no longer a file');
+}
+
 async function openHandle(
   path: Buffer,
   followLink: boolean,
   signal: AbortSignal,
 ): Promise<{ handle: FileHandle; stats: Stats }> {
-  // A file may have been replaced by a link or a FIFO since it was listed. Do not follow the link, and do not block on
-  // the FIFO.
-  const flags = constants.O_RDONLY | constants.O_NONBLOCK | (followLink ? 0 : constants.O_NOFOLLOW);
-  const handle = await open(path, flags);
+  const handle = await open(path, toOpenFlags(followLink));
   try {
     signal.throwIfAborted();
     const stats = await handle.stat();
-    if (!stats.isFile()) throw new SourceError('changed', 'no longer a file');
+    assertFile(stats);
     return { handle, stats };
   } catch (error) {
     await handle.close();
@@ -192,18 +199,31 @@ async function openHandle(
   }
 }
 
-/** All bytes of a file; undefined if it has grown beyond `MAX_WHOLE_BYTES`. */
-async function readWhole(path: Buffer, followLink: boolean, signal: AbortSignal): Promise<Buffer | undefined> {
-  const { handle, stats } = await openHandle(path, followLink, signal);
-  if (stats.size <= MAX_WHOLE_BYTES) return await collect(readVersion(handle, stats));
-  await handle.close();
-  return undefined;
+/** All bytes of a file, in one version as of `readVersion`; undefined if it has grown beyond `MAX_WHOLE_BYTES`. */
+function readWhole(path: Buffer, followLink: boolean, signal: AbortSignal): Buffer | undefined {
+  signal.throwIfAborted();
+  const file = openSync(path, toOpenFlags(followLink));
+  try {
+    const opened = fstatSync(file);
+    assertFile(opened);
+    if (opened.size > MAX_WHOLE_BYTES) return undefined;
+    const bytes = readBeginning(file, opened.size);
+    const isTorn = hasChanged(fstatSync(file), opened) && !readBeginning(file, opened.size).equals(bytes);
+    if (isTorn) throw toChanged('was rewritten');
+    return bytes;
+  } finally {
+    closeSync(file);
+  }
 }
 
-async function collect(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  for await (const chunk of chunks) parts.push(chunk);
-  return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
+function readBeginning(file: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(length);
+  for (let position = 0; position < length; ) {
+    const count = readSync(file, bytes, position, length - position, position);
+    if (count === 0) throw toChanged('was cut');
+    position += count;
+  }
+  return bytes;
 }
 
 /** The shell passed bytes that are not UTF-8; Node replaced them by U+FFFD, so the original name is lost. */

@@ -41,12 +41,8 @@ export type ListedItem =
   | Omit<SkippedSource, 'consumedInputBytes'>
   | Omit<FailedSource, 'consumedInputBytes'>;
 
-export interface ListContext {
-  sinceMs: number | undefined;
-  limits: SourceLimits;
-  signal: AbortSignal;
+export interface ListContext extends Omit<ReadContext, 'position'> {
   s3: S3Client | (() => S3Client) | undefined;
-  wants: WantsFile | undefined;
 }
 
 /** True to read the file with this path, instead of transcripts and without decoding. */

@@ -1,6 +1,5 @@
 import type * as FsPromises from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Writable } from 'node:stream';
 
 /** The fate of unsynced changes when the power fails. */
 export type UnsyncedFate =
@@ -86,19 +85,6 @@ export function createPowerCutModel(): PowerCutModel {
         sync(node);
       },
       datasync: () => Promise.reject(new Error('The model does not know datasync')),
-      createWriteStream: ({ flush = false }: { flush?: boolean }) =>
-        new Writable({
-          write(chunk: Buffer, _encoding, done) {
-            handle.write(chunk).then(() => {
-              append(chunk);
-              done();
-            }, done);
-          },
-          final(done) {
-            if (flush) sync(node);
-            done();
-          },
-        }),
     };
     return new Proxy(handle, {
       get(target, name) {
@@ -111,10 +97,10 @@ export function createPowerCutModel(): PowerCutModel {
   function wrap(real: typeof FsPromises): typeof FsPromises {
     const wrapped = {
       ...real,
-      async open(path: string, flags: string, mode?: number) {
+      async open(path: string, flags: string | number, mode?: number) {
         const handle = await real.open(path, flags, mode);
         if (!isWatched(path)) return handle;
-        if (flags !== 'r') {
+        if (flags === 'wx') {
           folderOf(path).entries.set(nameOf(path), { kind: 'file', content: Buffer.alloc(0), synced: Buffer.alloc(0) });
           onStep();
         }

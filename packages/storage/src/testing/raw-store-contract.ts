@@ -30,6 +30,7 @@ export function describeRawStoreContract(name: string, createStore: () => Promis
     describeRanges(store);
     describeDeleteAndList(store);
     describeDescriptions(store);
+    describeBatches(store);
     describeUnfinishedPuts(() => fixture);
     describeRefusals(store);
   });
@@ -222,6 +223,138 @@ function describeDescriptions(store: () => RawStore): void {
     const key = newKey();
     const tooLarge = { path: 'x'.repeat(MIB) };
     await expect(store().describe(key, tooLarge)).rejects.toMatchObject({ code: 'too-large', retryable: false });
+  });
+}
+
+/** Keys of objects of a new batch. */
+function newBatch(count: number, workspaceId = newWorkspaceId()): string[] {
+  const batchId = ulidOf(++sequence);
+  return Array.from({ length: count }, () => rawObjectKey({ workspaceId, transcriptId: ulidOf(++sequence), batchId }));
+}
+
+function describeBatches(store: () => RawStore): void {
+  const putBatch = (keys: readonly string[]) =>
+    store().putAll(keys.map((key) => ({ key, body: chunksOf(Buffer.from(key)) })));
+  const describeBatch = (keys: readonly string[]) =>
+    store().describeTogether(new Map(keys.map((key) => [key, { path: `/${key}`, text: '\n["a",{' }])));
+  const isAnyDescribed = async (workspaceId: string, keys: readonly string[]): Promise<boolean> => {
+    // Without its object, no one would find it.
+    expect(await listAll(store(), workspacePrefix(workspaceId))).toEqual([]);
+    const all = await Promise.all(keys.map((key) => store().readDescription(key)));
+    return all.some((description) => description !== undefined);
+  };
+
+  test('puts several objects, each with its own outcome', async () => {
+    const bytes = [0, 1, 300_000, 6 * MIB].map((sizeBytes) => randomBytes(sizeBytes));
+    const objects = bytes.map((content) => ({ key: newKey(), body: chunksOf(content) }));
+    const broken = async function* () {
+      yield Buffer.from('half');
+      throw new Error('the client went away');
+    };
+    const aborted = AbortSignal.abort(new Error('stopped'));
+    const [fails, stops] = [newKey(), newKey()];
+    const outcomes = await store().putAll([
+      ...objects.slice(0, 2),
+      { key: fails, body: broken() },
+      { key: stops, body: chunksOf(Buffer.from('x')), signal: aborted },
+      { key: '../outside', body: chunksOf(Buffer.from('x')) },
+      ...objects.slice(2),
+    ]);
+    expect(
+      outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value.sizeBytes : outcome.reason)),
+    ).toEqual([
+      ...[0, 1, new Error('the client went away'), new Error('stopped')],
+      ...[expect.objectContaining({ code: 'invalid-key' }), 300_000, 6 * MIB],
+    ]);
+    for (const [index, { key }] of objects.entries()) {
+      expect(await readSha256(await store().get(key))).toBe(sha256(bytes[index] ?? Buffer.alloc(0)));
+    }
+    for (const key of [fails, stops]) expect(await store().stat(key)).toBeUndefined();
+    expect(await store().putAll([])).toEqual([]);
+  });
+
+  test('keeps more objects than it stores at a time', async () => {
+    const keys = newBatch(150);
+    expect((await putBatch(keys)).every(({ status }) => status === 'fulfilled')).toBe(true);
+    for (const key of keys) expect(await readSha256(await store().get(key))).toBe(sha256(Buffer.from(key)));
+  });
+
+  test('describes the objects of a batch, and replaces the description of one', async () => {
+    const workspaceId = newWorkspaceId();
+    const keys = newBatch(3, workspaceId);
+    const [first = '', second = '', third = ''] = keys;
+    await putBatch(keys);
+    await describeBatch([first, second]);
+    await store().describe(second, { path: 'new' });
+    expect(await store().readDescription(first)).toEqual({ path: `/${first}`, text: '\n["a",{' });
+    expect(await store().readDescription(second)).toEqual({ path: 'new' });
+    expect(await store().readDescription(third)).toBeUndefined();
+    const listed = await listAll(store(), workspacePrefix(workspaceId));
+    expect(listed.map(({ key }) => key)).toEqual([...keys].sort());
+    expect(listed.every(({ isDescribed }) => isDescribed)).toBe(true);
+    expect(await listAll(store(), first)).toMatchObject([{ key: first, isDescribed: true }]);
+    expect((await putBatch(newBatch(1, workspaceId)))[0]?.status).toBe('fulfilled');
+    const last = (await listAll(store(), workspacePrefix(workspaceId))).filter(({ key }) => !keys.includes(key));
+    expect(last).toMatchObject([{ isDescribed: false }]);
+  });
+
+  test('describes a batch whose descriptions are too long together', async () => {
+    const keys = newBatch(5);
+    await putBatch(keys);
+    const long = (key: string) => ({ path: key.padEnd(300_000, 'x') });
+    await store().describeTogether(new Map(keys.map((key) => [key, long(key)])));
+    for (const key of keys) expect(await store().readDescription(key)).toEqual(long(key));
+  });
+
+  test('refuses to describe objects of no batch, or of two', async () => {
+    for (const keys of [[], [newKey()], [...newBatch(1), ...newBatch(1)]]) {
+      await expect(describeBatch(keys)).rejects.toMatchObject({ code: 'invalid-key', retryable: false });
+    }
+  });
+
+  test('leaves nothing of a deleted object in what its batch shares', async () => {
+    const workspaceId = newWorkspaceId();
+    const keys = newBatch(4, workspaceId);
+    const [first = '', second = '', third = '', fourth = ''] = keys;
+    await putBatch(keys);
+    await describeBatch([first, second, third]);
+    await store().describe(third, { path: 'new' });
+    // A copy of the same bytes, which has no description.
+    await store().delete(fourth);
+    expect(await store().readDescription(fourth)).toBeUndefined();
+    await store().delete(first);
+    await store().delete(first);
+    expect(await store().readDescription(first)).toBeUndefined();
+    expect(await store().readDescription(second)).toEqual({ path: `/${second}`, text: '\n["a",{' });
+    expect(await store().readDescription(third)).toEqual({ path: 'new' });
+    const listed = await listAll(store(), workspacePrefix(workspaceId));
+    expect(listed).toMatchObject([{ isDescribed: true }, { isDescribed: true }]);
+    for (const key of [second, third]) await store().delete(key);
+    expect(await isAnyDescribed(workspaceId, keys)).toBe(false);
+  });
+
+  test('leaves no description when all objects of a batch are deleted concurrently', async () => {
+    const workspaceId = newWorkspaceId();
+    const keys = newBatch(20, workspaceId);
+    await putBatch(keys);
+    await describeBatch(keys);
+    await Promise.all(keys.slice(0, -1).map((key) => store().delete(key)));
+    const [rest = ''] = keys.slice(-1);
+    expect(await store().readDescription(rest)).toEqual({ path: `/${rest}`, text: '\n["a",{' });
+    await store().delete(rest);
+    expect(await isAnyDescribed(workspaceId, keys)).toBe(false);
+  });
+
+  test('deletes everything of a workspace', async () => {
+    const workspaceId = newWorkspaceId();
+    const neighbour = newKey(`${workspaceId}0`);
+    const keys = [...newBatch(3, workspaceId), newKey(workspaceId)];
+    await putBatch([...keys, neighbour]);
+    await describeBatch(keys.slice(0, 3));
+    await store().describe(keys[3] ?? '', { path: '/a' });
+    await store().deleteAll(workspacePrefix(workspaceId));
+    expect(await isAnyDescribed(workspaceId, keys)).toBe(false);
+    expect(await store().stat(neighbour)).toBeDefined();
   });
 }
 

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findInFirst, type Program } from './program.ts';
+import { findInFirst, type Program, toOtlpEnvironment } from './program.ts';
 
 const PRINT = ['-p', '--output-format', 'stream-json', '--verbose', '--dangerously-skip-permissions'];
 
@@ -11,6 +11,7 @@ export const claudeCode: Program = {
   command: 'claude',
   liveAgent: 'claude',
   compactCommand: '/compact',
+  sendsTelemetry: true,
   tools: {
     shell: (command) => ({ name: 'Bash', input: { command, description: 'Run a command of the lab' } }),
     agent: (prompt) => ({
@@ -18,7 +19,7 @@ export const claudeCode: Program = {
       input: { description: 'Do a part', prompt, subagent_type: 'general-purpose', run_in_background: false },
     }),
   },
-  async prepare({ home, url }) {
+  async prepare({ home, url, telemetry }) {
     await mkdir(join(home, '.claude'), { recursive: true });
     await writeFile(join(home, '.claude/settings.json'), JSON.stringify({ fastMode: false }));
     return {
@@ -30,6 +31,12 @@ export const claudeCode: Program = {
       DISABLE_AUTOUPDATER: '1',
       // The lab runs as root in containers.
       IS_SANDBOX: '1',
+      ...(telemetry !== undefined && {
+        ...toOtlpEnvironment(telemetry),
+        CLAUDE_CODE_ENABLE_TELEMETRY: '1',
+        OTEL_LOGS_EXPORTER: 'otlp',
+        OTEL_METRICS_EXPORTER: 'otlp',
+      }),
     };
   },
   toArguments(turn, earlier) {

@@ -14,6 +14,7 @@ export const codex: Program = {
   command: 'codex',
   liveAgent: 'codex',
   isLiveWithoutSubagents: true,
+  sendsTelemetry: true,
   tools: {
     shell: (command) => ({ name: 'exec', input: toScript(command) }),
     agent: (prompt) => ({
@@ -23,7 +24,7 @@ export const codex: Program = {
     }),
     waitForAgents: () => ({ name: 'wait_agent', namespace: 'collaboration', input: { timeout_ms: 30_000 } }),
   },
-  async prepare({ home, url }) {
+  async prepare({ home, url, telemetry }) {
     await mkdir(join(home, '.codex'), { recursive: true });
     const settings = `model = "gpt-6.2-sol"
 model_provider = "lab"
@@ -40,7 +41,14 @@ env_key = "LAB_KEY"
 request_max_retries = 4
 stream_max_retries = 4
 `;
-    await writeFile(join(home, '.codex/config.toml'), settings);
+    const otel = `[otel]
+log_user_prompt = false
+[otel.exporter.otlp-http]
+endpoint = "${telemetry?.url}/v1/otlp/v1/logs"
+protocol = "binary"
+headers = { Authorization = "Bearer ${telemetry?.key}" }
+`;
+    await writeFile(join(home, '.codex/config.toml'), settings + (telemetry === undefined ? '' : otel));
     return { LAB_KEY: 'sk-lab' };
   },
   toArguments(turn, earlier) {

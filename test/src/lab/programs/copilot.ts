@@ -1,4 +1,4 @@
-import { findInFirst, type Program } from './program.ts';
+import { findInFirst, type Program, toOtlpEnvironment } from './program.ts';
 
 export const copilot: Program = {
   agent: 'copilot',
@@ -6,6 +6,7 @@ export const copilot: Program = {
   packageName: '@github/copilot',
   command: 'copilot',
   compactCommand: '/compact',
+  sendsTelemetry: true,
   tools: {
     shell: (command) => ({ name: 'bash', input: { command, description: 'Run a command of the lab' } }),
     agent: (prompt) => ({
@@ -14,13 +15,14 @@ export const copilot: Program = {
     }),
   },
   // A provider of one's own needs no login.
-  prepare: async ({ url }) => ({
+  prepare: async ({ url, telemetry }) => ({
     COPILOT_PROVIDER_BASE_URL: url,
     COPILOT_PROVIDER_TYPE: 'anthropic',
     COPILOT_PROVIDER_API_KEY: 'sk-ant-lab',
     COPILOT_MODEL: 'claude-sonnet-4.6',
     COPILOT_OFFLINE: 'true',
     COPILOT_AUTO_UPDATE: 'false',
+    ...(telemetry !== undefined && { ...toOtlpEnvironment(telemetry), COPILOT_OTEL_ENABLED: 'true' }),
   }),
   toArguments(turn, earlier) {
     const id = () => findInFirst(earlier, /"sessionId":"([^"]+)"/);

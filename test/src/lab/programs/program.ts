@@ -1,5 +1,20 @@
 import type { ProgramTools, Turn } from '../situations.ts';
 
+/** A recount that receives telemetry (OTLP). */
+export interface TelemetryTarget {
+  /** Without a path. */
+  url: string;
+  key: string;
+}
+
+/** Variables of OpenTelemetry that docs/telemetry.md names. */
+export const toOtlpEnvironment = ({ url, key }: TelemetryTarget): Record<string, string> => ({
+  OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+  OTEL_EXPORTER_OTLP_ENDPOINT: `${url}/v1/otlp`,
+  OTEL_EXPORTER_OTLP_HEADERS: `Authorization=Bearer ${key}`,
+  OTEL_RESOURCE_ATTRIBUTES: 'host.name=lab',
+});
+
 /** The folders of a program's run. All folders are made for the run. */
 export interface RunPlace {
   /** The program's empty home. */
@@ -8,6 +23,8 @@ export interface RunPlace {
   project: string;
   /** The fake API, without a path. */
   url: string;
+  /** The recount that gets its telemetry; undefined for none. */
+  telemetry?: TelemetryTarget | undefined;
 }
 
 /** The output of an earlier start of the program in the same situation. */
@@ -37,6 +54,8 @@ export interface Program {
   toArguments(turn: Turn, earlier: readonly EarlierRun[], place: RunPlace): string[];
   /** The prompt that makes it compact a conversation; undefined if it has none, or not headless. */
   compactCommand?: string;
+  /** It can send telemetry, which `prepare` turns on. */
+  sendsTelemetry?: boolean;
   /** Its sessions do not say what a response used. */
   keepsNoTokens?: boolean;
   /** Its package downloads the program from elsewhere, which not every machine may. */

@@ -1,7 +1,9 @@
 import type { AuditList } from '@recount/contract';
+import { toVisible } from '@recount/contract/conversation';
 import { useInfiniteQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { get } from '../../server-data/client.ts';
+import { useAnswer } from '../../server-data/use-answer.ts';
 import { Time } from '../../ui/figures.tsx';
 import { Answered } from '../../ui/states.tsx';
 import { WideTable } from './wide-table.tsx';
@@ -9,41 +11,78 @@ import { WideTable } from './wide-table.tsx';
 const PAGE_ROWS = 100;
 const SHOWN_SUBJECTS = 5;
 
-/** Who changed what, latest first. */
+const KINDS = [
+  ['', 'Everything'],
+  ['changes', 'Changes'],
+  ['reads', 'Texts read'],
+] as const;
+type Kind = (typeof KINDS)[number][0];
+
+const toDetails = (details: Readonly<Record<string, unknown>>): string =>
+  Object.entries(details)
+    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${toWords(value)}`)
+    .join('; ');
+
+function toWords(value: unknown): string {
+  if (value === null) return 'none';
+  if (Array.isArray(value)) return value.map(toWords).join(', ') || 'none';
+  return toVisible(typeof value === 'object' ? JSON.stringify(value) : String(value));
+}
+
+/** Who changed what, and who read whose texts, latest first. */
 export function AuditLog(): ReactNode {
+  const [kind, setKind] = useState<Kind>('');
   const list = useInfiniteQuery({
-    queryKey: ['/v1/audit', 'pages'],
+    queryKey: ['/v1/audit', 'pages', kind],
     queryFn: ({ pageParam, signal }): Promise<AuditList> =>
-      get('/v1/audit', { query: { limit: PAGE_ROWS, ...(pageParam !== '' && { cursor: pageParam }) }, signal }),
+      get('/v1/audit', {
+        query: {
+          limit: PAGE_ROWS,
+          ...(kind !== '' && { kind }),
+          ...(pageParam !== '' && { cursor: pageParam }),
+        },
+        signal,
+      }),
     initialPageParam: '',
     getNextPageParam: ({ next_cursor: next }) => next,
   });
+  const keys = useAnswer('/v1/keys', {});
+  const toTarget = (subject: string): string => keys.data?.keys.find(({ id }) => id === subject)?.name ?? subject;
   return (
     <section aria-labelledby="audit">
       <h2 id="audit">Audit log</h2>
+      <label className="row">
+        Show
+        <select value={kind} onChange={({ target }) => setKind(target.value as Kind)}>
+          {KINDS.map(([id, label]) => (
+            <option key={id} value={id}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
       <Answered of={list}>
-        {({ pages }) => (
-          <WideTable label="Audit log" columns={['When', 'Who', 'What', 'Of', 'Details']}>
-            {pages
-              .flatMap(({ entries }) => entries)
-              .map(({ id, at, actor, action, subjects, details }) => (
+        {({ pages }) => {
+          const rows = pages.flatMap(({ entries }) => entries);
+          return (
+            <WideTable label="Audit log" columns={['Time', 'Actor', 'Action', 'Target', 'Details']} rows={rows}>
+              {rows.map(({ id, at, actor, actor_name, actor_person, action, subjects, details }) => (
                 <tr key={id}>
                   <td>
                     <Time iso={at} />
                   </td>
-                  <td>{actor}</td>
+                  <td title={actor}>{actor_person ?? actor_name ?? actor}</td>
                   <td>{action}</td>
-                  <td>
-                    {subjects.slice(0, SHOWN_SUBJECTS).join(', ')}
+                  <td title={subjects.join(', ')}>
+                    {subjects.slice(0, SHOWN_SUBJECTS).map(toTarget).join(', ')}
                     {subjects.length > SHOWN_SUBJECTS && ` and ${subjects.length - SHOWN_SUBJECTS} more`}
                   </td>
-                  <td>
-                    <code>{JSON.stringify(details)}</code>
-                  </td>
+                  <td className="wraps">{toDetails(details)}</td>
                 </tr>
               ))}
-          </WideTable>
-        )}
+            </WideTable>
+          );
+        }}
       </Answered>
       {list.hasNextPage && (
         <button type="button" disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>

@@ -23,7 +23,7 @@ export function Browsers(): ReactNode {
       </p>
       <Answered of={list}>
         {({ sign_ins: all }) => (
-          <WideTable label="Signed-in browsers" columns={HEADS}>
+          <WideTable label="Signed-in browsers" columns={HEADS} rows={all}>
             {all.map((each) => (
               <Row key={each.id} signIn={each} />
             ))}

@@ -5,6 +5,7 @@ import { type ReactNode, useState } from 'react';
 import { formatCount } from '../../format/values.ts';
 import { send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
+import { DialogButtons } from '../../ui/dialog-buttons.tsx';
 import { Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { Answered, Failure } from '../../ui/states.tsx';
@@ -127,14 +128,12 @@ function Check({ about, check }: { about: CheckKind; check: MaintenanceCheck | u
             completes interrupted deletions, and marks lost bytes so that the next backfill uploads them. Anything
             younger than an hour is skipped. The audit log records what was done.
           </p>
-          <div className="row">
-            <button type="button" className="primary" disabled={start.isPending} onClick={() => start.mutate(true)}>
-              Repair it
-            </button>
-            <button type="button" onClick={() => setIsAsked(false)}>
-              Cancel
-            </button>
-          </div>
+          <DialogButtons
+            label="Repair it"
+            act={() => start.mutate(true)}
+            of={{ isPending: start.isPending, error: null }}
+            close={() => setIsAsked(false)}
+          />
         </Modal>
       )}
     </section>
@@ -143,6 +142,7 @@ function Check({ about, check }: { about: CheckKind; check: MaintenanceCheck | u
 
 const STEPS: Readonly<Record<string, string>> = {
   beginning: 'Beginning',
+  store: 'Writing to the raw store',
   deletions: 'Interrupted deletions',
   objects: 'Objects in the raw store',
   transcripts: 'Raw objects of transcripts',

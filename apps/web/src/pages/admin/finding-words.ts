@@ -60,7 +60,7 @@ const WORDS: Readonly<Record<DoctorFinding['kind'], Words>> = {
     'Repairing enqueues the jobs again.',
     'Their jobs were enqueued again.',
   ],
-  'failed-transcript': ['Failed transcripts', 'Failed jobs shows the reasons, and ingests them again.'],
+  'failed-transcript': ['Failed transcripts', 'Ingestion shows the reasons, and ingests them again.'],
   'unfinished-deletion': [
     'Objects that should have been deleted',
     'A worker deletes them within the hour; repairing does it now.',
@@ -74,10 +74,19 @@ const WORDS: Readonly<Record<DoctorFinding['kind'], Words>> = {
     'Search does not find some sessions yet',
     'If it persists, the worker’s log says why they cannot be indexed.',
   ],
+  'lost-segments': [
+    'Remains of lost segments of search',
+    'A worker deletes them within the hour; repairing does it now.',
+    'Deleted.',
+  ],
   'wrong-description': [
     'Descriptions of raw objects that say something else than the database',
     'A rebuild would believe them. Repairing writes them again from the database.',
     'They are written again.',
+  ],
+  'silent-node': [
+    'A node of the database’s cluster does not answer',
+    'Start it. Nothing else was compared, because its rows cannot be read.',
   ],
   'damaged-relation': [
     'Damaged tables or indexes of the database',
@@ -89,6 +98,7 @@ const WORDS: Readonly<Record<DoctorFinding['kind'], Words>> = {
     'Repairing describes them.',
     'They are described now.',
   ],
+  'unwritable-store': ['The raw store cannot be written, so uploads are refused', 'The reason says what to do.'],
   'stale-uploads': ['Remains of interrupted uploads', 'Repairing deletes them.', 'Deleted.'],
 };
 
@@ -113,7 +123,8 @@ const isHarmless = ({ kind, obstacle }: DoctorFinding): boolean =>
   (kind === 'orphan-object' && obstacle === undefined) ||
   kind === 'orphan-stream' ||
   kind === 'orphan-attachment' ||
-  kind === 'unfinished-deletion';
+  kind === 'unfinished-deletion' ||
+  kind === 'lost-segments';
 
 /** True if a repair helps. */
 const isRepairable = (finding: DoctorFinding): boolean =>

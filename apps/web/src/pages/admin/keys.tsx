@@ -1,27 +1,35 @@
 import type { ApiKeyList, ApiKeySecret } from '@recount/contract';
+import { canSignIn, ROLES, type Role, SCOPE_WORDS } from '@recount/contract/access';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { type Body, send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { ShownOnce } from '../../ui/shown-once.tsx';
-import { Answered, Failure } from '../../ui/states.tsx';
+import { Answered } from '../../ui/states.tsx';
+import { CreateForm, Options } from './admin-forms.tsx';
+import type { Asked } from './key-questions.tsx';
 import { NewMachine } from './new-machine.tsx';
 import { WideTable } from './wide-table.tsx';
 
 type Key = ApiKeyList['keys'][number];
-type Scope = Body<'/v1/keys', 'post'>['scopes'][number];
+type Scope = NonNullable<Body<'/v1/keys', 'post'>['scopes']>[number];
 /** Machines fetch and use keys independently of this page. */
 const REFETCH_MS = 10_000;
 
-/** An action on a key that is awaiting confirmation. */
-type Asked = { what: 'rotate' | 'revoke'; key: Key };
+const KeyQuestion = lazy(async () => ({ default: (await import('./key-questions.tsx')).KeyQuestion }));
 
-const SCOPES: readonly [Scope, string][] = [
-  ['ingest', 'upload'],
-  ['read', 'read everything'],
-  ['admin', 'do everything, including deleting'],
+const SCOPES: readonly Scope[] = ['ingest', 'read', 'figures', 'own', 'team', 'people', 'texts', 'admin'];
+/** An empty name stands for scopes that are chosen one by one. */
+const KEY_ROLES: readonly [Exclude<Role, 'operator'> | '', string][] = [
+  ['', 'Custom'],
+  ['viewer', 'Viewer: figures of everyone, texts of own sessions'],
+  ['member', 'Member: a viewer who uploads'],
+  ['team-lead', 'Team lead: a viewer who sees names in own teams only'],
+  ['auditor', 'Auditor: texts of everyone, each read logged'],
+  ['admin', 'Admin: everything'],
+  ['enrol', 'Enrolment: machines exchange it for their own upload key'],
 ];
 const DAY_MS = 24 * 60 * 60_000;
 const LIFETIMES = [
@@ -30,24 +38,16 @@ const LIFETIMES = [
   ['90', 'in 90 days'],
   ['365', 'in a year'],
 ] as const;
-const GRACES = [
-  [0, 'immediately'],
-  [60 * 60_000, 'in an hour'],
-  [DAY_MS, 'in a day'],
-  [7 * DAY_MS, 'in a week'],
-] as const;
 
-const createKey = (body: Body<'/v1/keys', 'post'>) => send('post', '/v1/keys', { body });
-
-/** The workspace's keys. Creates, rotates and revokes them. A secret is shown once. */
+/** The workspace's keys. Creates, rotates and revokes them, and makes links. A secret is shown once. */
 export function Keys(): ReactNode {
   const keys = useAnswer('/v1/keys', {}, { refetchIntervalMs: REFETCH_MS });
   const whoami = useAnswer('/v1/whoami', {});
   const [secret, setSecret] = useState<ApiKeySecret>();
   const [asked, setAsked] = useState<Asked>();
-  const done = (made?: ApiKeySecret): void => {
-    setSecret(made);
-    setAsked(undefined);
+  const done = (made?: ApiKeySecret, next?: Asked): void => {
+    setSecret(next === undefined ? made : undefined);
+    setAsked(next);
     void queryClient.invalidateQueries({ queryKey: ['/v1/keys'] });
   };
   return (
@@ -60,85 +60,146 @@ export function Keys(): ReactNode {
         </>
       )}
       <Answered of={keys}>
-        {({ keys: all }) => <KeyTable keys={all} ownId={whoami.data?.key_id} ask={setAsked} />}
+        {({ keys: all }) => {
+          const table = { ownId: whoami.data?.key_id, ask: setAsked };
+          return (
+            <>
+              <KeyTable label="API keys" keys={all.filter(({ enrolled_by }) => enrolled_by === null)} {...table} />
+              {all.map((key) => (
+                <Machines key={key.id} of={key} keys={all} {...table} />
+              ))}
+            </>
+          );
+        }}
       </Answered>
       {secret !== undefined && <Secret secret={secret} close={() => setSecret(undefined)} />}
-      {asked?.what === 'rotate' && <Rotation apiKey={asked.key} close={() => setAsked(undefined)} done={done} />}
-      {asked?.what === 'revoke' && <Revocation apiKey={asked.key} close={() => setAsked(undefined)} done={done} />}
+      <Suspense>
+        {asked !== undefined && <KeyQuestion asked={asked} close={() => setAsked(undefined)} done={done} />}
+      </Suspense>
     </section>
   );
 }
 
-function NewKey({ done }: { done: (made: ApiKeySecret) => void }): ReactNode {
-  const make = useMutation({ mutationFn: createKey, onSuccess: done });
-  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const form = event.currentTarget;
-    const data = new FormData(form);
-    const days = String(data.get('days'));
-    const person = String(data.get('person')).trim();
-    make.mutate(
-      {
-        name: String(data.get('name')).trim(),
-        scopes: data.getAll('scopes') as Scope[],
-        ...(person !== '' && { person }),
-        expires_at: days === '' ? null : new Date(Date.now() + Number(days) * DAY_MS).toISOString(),
-      },
-      { onSuccess: () => form.reset() },
-    );
-  };
+type KeyRole = (typeof KEY_ROLES)[number][0];
+
+interface NewKeyRequest {
+  body: Body<'/v1/keys', 'post'>;
+  /** True if a sign-in link for a person is made next. */
+  isForPerson: boolean;
+}
+
+function NewKey({ done }: { done: (made: ApiKeySecret, next?: Asked) => void }): ReactNode {
+  const make = useMutation({
+    mutationFn: ({ body }: NewKeyRequest) => send('post', '/v1/keys', { body }),
+    onSuccess: (made, { body: { name }, isForPerson }) =>
+      done(made, isForPerson ? { what: 'link', key: { id: made.id, name } } : undefined),
+  });
+  const [role, setRole] = useState<KeyRole>('');
+  const [isOwn, setIsOwn] = useState(false);
+  const needsOwner = role === '' ? isOwn : ROLES[role].some((scope) => scope === 'own');
   return (
-    <details className="panel new-key">
-      <summary>Create key</summary>
-      <form className="admin-form" onSubmit={onSubmit}>
+    <CreateForm label="Create key" of={make} toRequest={(form) => toKeyRequest(form, role)}>
+      <label>
+        Name
+        <input name="name" required maxLength={200} placeholder="ci, laptop of Ada, dashboard of the team" />
+      </label>
+      <label>
+        Role
+        <select value={role} onChange={({ target }) => setRole(target.value as KeyRole)}>
+          <Options of={KEY_ROLES} />
+        </select>
+      </label>
+      {role === '' && <Permissions onOwn={setIsOwn} />}
+      {role === 'enrol' ? (
         <label>
-          Name
-          <input name="name" required maxLength={200} placeholder="ci, laptop of Ada, dashboard of the team" />
+          Machines at most (optional)
+          <input name="machines" type="number" min={1} max={1_000_000} />
         </label>
-        <fieldset className="row">
-          <legend>Permissions</legend>
-          {SCOPES.map(([scope, label]) => (
-            <label key={scope} className="row">
-              <input type="checkbox" name="scopes" value={scope} defaultChecked={scope === 'ingest'} /> {label}
-            </label>
-          ))}
-        </fieldset>
+      ) : (
         <label>
-          Owner (optional; otherwise set by the uploader)
-          <input name="person" maxLength={200} placeholder="ada@example.org" />
+          Owner {needsOwner ? '(whose sessions are their own)' : '(optional; otherwise set by the uploader)'}
+          <input name="person" maxLength={200} placeholder="ada@example.org" required={needsOwner} />
         </label>
+      )}
+      <label>
+        Expires
+        <select name="days" defaultValue="90">
+          <Options of={LIFETIMES} />
+        </select>
+      </label>
+      {role !== '' && canSignIn(ROLES[role]) && (
         <label>
-          Expires
-          <select name="days" defaultValue="90">
-            {LIFETIMES.map(([days, label]) => (
-              <option key={days} value={days}>
-                {label}
-              </option>
-            ))}
+          Hand over
+          <select name="give">
+            <option value="key">the key, for programs</option>
+            <option value="link">a link that signs in once, for a person</option>
           </select>
         </label>
-        <button type="submit" className="primary" disabled={make.isPending}>
-          Create key
-        </button>
-        {make.error !== null && <Failure error={make.error} />}
-      </form>
-    </details>
+      )}
+    </CreateForm>
   );
+}
+
+const Permissions = ({ onOwn }: { onOwn: (isOwn: boolean) => void }): ReactNode => (
+  <fieldset className="row">
+    <legend>Permissions</legend>
+    {SCOPES.map((scope) => (
+      <label key={scope} className="row">
+        <input
+          type="checkbox"
+          name="scopes"
+          value={scope}
+          defaultChecked={scope === 'ingest'}
+          onChange={scope === 'own' ? ({ target }) => onOwn(target.checked) : undefined}
+        />{' '}
+        {SCOPE_WORDS[scope]}
+      </label>
+    ))}
+  </fieldset>
+);
+
+function toKeyRequest(form: HTMLFormElement, role: KeyRole): NewKeyRequest {
+  const data = new FormData(form);
+  const days = String(data.get('days'));
+  const person = String(data.get('person') ?? '').trim();
+  const machines = String(data.get('machines') ?? '');
+  const body = {
+    name: String(data.get('name')).trim(),
+    ...(role === '' ? { scopes: data.getAll('scopes') as Scope[] } : { role }),
+    ...(person !== '' && { person }),
+    ...(machines !== '' && { machine_limit: Number(machines) }),
+    expires_at: days === '' ? null : new Date(Date.now() + Number(days) * DAY_MS).toISOString(),
+  };
+  return { body, isForPerson: data.get('give') === 'link' };
 }
 
 const HEADS = ['Name', 'Key', 'Permissions', 'Owner', 'Created', 'Last used', 'Expires', 'State'];
 
-function KeyTable({
-  keys,
-  ownId,
-  ask,
-}: {
+interface KeyTableProps {
   keys: readonly Key[];
   ownId: string | undefined;
   ask: (asked: Asked) => void;
-}): ReactNode {
+}
+
+/** The machines that enrolled with a key, which may be a whole fleet; nothing for other keys. */
+function Machines({ of, keys, ...table }: KeyTableProps & { of: Key }): ReactNode {
+  const machines = keys.filter(({ enrolled_by }) => enrolled_by === of.id);
+  if (of.role !== 'enrol') return null;
+  const valid = machines.filter(({ revoked_at }) => revoked_at === null).length;
   return (
-    <WideTable label="API keys" columns={HEADS}>
+    <details>
+      <summary>
+        Machines enrolled with {of.name}: {valid}
+        {of.machine_limit !== null && ` of at most ${of.machine_limit}`}
+      </summary>
+      <KeyTable label={`Machines enrolled with ${of.name}`} keys={machines} {...table} />
+    </details>
+  );
+}
+
+function KeyTable({ label, keys, ownId, ask }: KeyTableProps & { label: string }): ReactNode {
+  return (
+    <WideTable label={label} columns={HEADS} rows={keys}>
       {keys.map((key) => (
         <tr key={key.id}>
           <td title={key.id}>
@@ -147,8 +208,8 @@ function KeyTable({
           <td>
             <code>{key.hint}</code>
           </td>
-          <td>{key.scopes.join(', ')}</td>
-          <td>{key.person ?? <span className="muted">set by uploader</span>}</td>
+          <td title={key.scopes.join(', ')}>{key.role ?? key.scopes.join(', ')}</td>
+          <td>{key.person ?? <span className="muted">{key.role === 'enrol' ? '–' : 'set by uploader'}</span>}</td>
           <td>
             <Time iso={key.created_at} />
           </td>
@@ -157,11 +218,7 @@ function KeyTable({
           </td>
           <td>{key.expires_at === null ? 'never' : <Time iso={key.expires_at} />}</td>
           <td>
-            {key.revoked_at === null ? (
-              <KeyActions apiKey={key} isOwn={key.id === ownId} ask={ask} />
-            ) : (
-              <span className="tag error">revoked</span>
-            )}
+            <KeyActions apiKey={key} isOwn={key.id === ownId} ask={ask} />
           </td>
         </tr>
       ))}
@@ -171,21 +228,32 @@ function KeyTable({
 
 /** The current user's own key cannot be changed here: without it, the page would no longer work. */
 function KeyActions({ apiKey, isOwn, ask }: { apiKey: Key; isOwn: boolean; ask: (asked: Asked) => void }): ReactNode {
-  const why = isOwn ? 'You are signed in with this key' : undefined;
+  const { issuer, name, scopes, sign_in_link_expires_at: linkEnd, revoked_at } = apiKey;
+  const action = (what: Asked['what'], label: string, why?: string): ReactNode => (
+    <button
+      type="button"
+      className={what === 'revoke' ? 'danger' : undefined}
+      disabled={why !== undefined}
+      title={why}
+      onClick={() => ask({ what, key: apiKey })}
+    >
+      {label}
+      <span className="hidden-label"> {name}</span>
+    </button>
+  );
+  if (revoked_at !== null)
+    return (
+      <div className="row">
+        <span className="tag error">revoked</span>
+        {issuer !== null && action('restore', 'Allow again')}
+      </div>
+    );
+  const own = isOwn ? 'You are signed in with this key' : undefined;
   return (
     <div className="row">
-      <button type="button" disabled={isOwn} title={why} onClick={() => ask({ what: 'rotate', key: apiKey })}>
-        Rotate<span className="hidden-label"> {apiKey.name}</span>
-      </button>
-      <button
-        type="button"
-        className="danger"
-        disabled={isOwn}
-        title={why}
-        onClick={() => ask({ what: 'revoke', key: apiKey })}
-      >
-        Revoke<span className="hidden-label"> {apiKey.name}</span>
-      </button>
+      {issuer === null && canSignIn(scopes) && action('link', linkEnd === null ? 'Link' : 'Link is open')}
+      {action('rotate', 'Rotate', issuer === null ? own : 'Its account signs in with a provider')}
+      {action('revoke', 'Revoke', own)}
     </div>
   );
 }
@@ -195,83 +263,4 @@ const Secret = ({ secret: { key }, close }: { secret: ApiKeySecret; close: () =>
     <p>Store it where only its owner can read it: the server has only its hash.</p>
     <ShownOnce text={key} close={close} />
   </Modal>
-);
-
-interface QuestionProps {
-  apiKey: Key;
-  close: () => void;
-  done: (made?: ApiKeySecret) => void;
-}
-
-function Rotation({ apiKey: { id, name }, close, done }: QuestionProps): ReactNode {
-  const [graceMs, setGraceMs] = useState(0);
-  const rotate = useMutation({
-    mutationFn: (body: Body<'/v1/keys/{key_id}/rotate', 'post'>) =>
-      send('post', '/v1/keys/{key_id}/rotate', { parameters: { key_id: id }, body }),
-    onSuccess: done,
-  });
-  return (
-    <Modal title={`A new secret for ${name}`} close={close}>
-      <p>Id, name and scopes stay, and so do its uploads.</p>
-      <label className="row">
-        The old secret ends
-        <select value={graceMs} onChange={({ target }) => setGraceMs(Number(target.value))}>
-          {GRACES.map(([ms, label]) => (
-            <option key={ms} value={ms}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </label>
-      <Actions
-        label="Make a new secret"
-        isPending={rotate.isPending}
-        act={() => rotate.mutate({ grace_ms: graceMs })}
-        close={close}
-      />
-      {rotate.error !== null && <Failure error={rotate.error} />}
-    </Modal>
-  );
-}
-
-function Revocation({ apiKey: { id, name, last_used_at }, close, done }: QuestionProps): ReactNode {
-  const revoke = useMutation({
-    mutationFn: () => send('delete', '/v1/keys/{key_id}', { parameters: { key_id: id } }),
-    onSuccess: () => done(),
-  });
-  return (
-    <Modal title={`Revoke ${name}?`} close={close}>
-      <p>
-        It is refused from now on, and so are keys that it created or rotated. Their uploads stay.{' '}
-        {last_used_at === null ? (
-          'It was never used.'
-        ) : (
-          <>
-            It was last used <Time iso={last_used_at} />.
-          </>
-        )}
-      </p>
-      <Actions label="Revoke it" isDanger isPending={revoke.isPending} act={() => revoke.mutate()} close={close} />
-      {revoke.error !== null && <Failure error={revoke.error} />}
-    </Modal>
-  );
-}
-
-interface ActionsProps {
-  label: string;
-  isDanger?: boolean;
-  isPending: boolean;
-  act: () => void;
-  close: () => void;
-}
-
-const Actions = ({ label, isDanger = false, isPending, act, close }: ActionsProps): ReactNode => (
-  <div className="row">
-    <button type="button" className={isDanger ? 'danger' : 'primary'} disabled={isPending} onClick={act}>
-      {label}
-    </button>
-    <button type="button" onClick={close}>
-      Cancel
-    </button>
-  </div>
 );

@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
-import type { FormEvent, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { type Body, send } from '../../server-data/client.ts';
-import { Failure } from '../../ui/states.tsx';
+import { CreateForm } from './admin-forms.tsx';
 
 const approve = (body: Body<'/v1/device/approve', 'post'>) => send('post', '/v1/device/approve', { body });
 
@@ -11,37 +11,34 @@ const approve = (body: Body<'/v1/device/approve', 'post'>) => send('post', '/v1/
  */
 export function NewMachine({ done }: { done: () => void }): ReactNode {
   const approval = useMutation({ mutationFn: approve, onSuccess: done });
-  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const form = event.currentTarget;
-    const data = new FormData(form);
-    const person = String(data.get('person')).trim();
-    const body = { user_code: String(data.get('code')), ...(person !== '' && { person }) };
-    approval.mutate(body, { onSuccess: () => form.reset() });
-  };
   return (
-    <details className="panel new-key">
-      <summary>Connect a machine</summary>
-      <form className="admin-form" onSubmit={onSubmit}>
-        <label>
-          Code that <code>recount connect</code> shows on the machine
-          <input name="code" required maxLength={20} placeholder="WDJB-MJHT" autoComplete="off" spellCheck={false} />
-        </label>
-        <label>
-          Owner of the machine (optional; otherwise set by the uploader)
-          <input name="person" maxLength={200} placeholder="ada@example.org" />
-        </label>
-        <button type="submit" className="primary" disabled={approval.isPending}>
-          Approve
-        </button>
-        {approval.data !== undefined && (
+    <CreateForm
+      label={{ summary: 'Connect a machine', button: 'Approve' }}
+      of={approval}
+      toRequest={toApproval}
+      note={
+        approval.data !== undefined && (
           <p role="status">
             {approval.data.machine} fetches its key ({approval.data.scopes.join(', ')}) within seconds. Revoke it if
             that is not the machine you meant.
           </p>
-        )}
-        {approval.error !== null && <Failure error={approval.error} />}
-      </form>
-    </details>
+        )
+      }
+    >
+      <label>
+        Code that <code>recount connect</code> shows on the machine
+        <input name="code" required maxLength={20} placeholder="WDJB-MJHT" autoComplete="off" spellCheck={false} />
+      </label>
+      <label>
+        Owner of the machine (optional; otherwise set by the uploader)
+        <input name="person" maxLength={200} placeholder="ada@example.org" />
+      </label>
+    </CreateForm>
   );
+}
+
+function toApproval(form: HTMLFormElement): Body<'/v1/device/approve', 'post'> {
+  const data = new FormData(form);
+  const person = String(data.get('person')).trim();
+  return { user_code: String(data.get('code')), ...(person !== '' && { person }) };
 }

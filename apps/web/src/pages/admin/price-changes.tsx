@@ -1,29 +1,26 @@
 import type { WorkspacePrices } from '@recount/contract';
 import { estimatePriceEffect } from '@recount/contract/price-effect';
-import { type ReactNode, useDeferredValue, useMemo } from 'react';
+import type { ReactNode } from 'react';
 import { useAnswer } from '../../server-data/use-answer.ts';
-import { Count, Money } from '../../ui/figures.tsx';
+import { Count, Money, Tokens } from '../../ui/figures.tsx';
 import { Answered } from '../../ui/states.tsx';
 
-type Override = WorkspacePrices['overrides'][number];
+export type Override = WorkspacePrices['overrides'][number];
 
 const MAX_MODELS = 10_000;
 
-/** Previews how the overrides would change stored costs, before they are saved. */
-export function PriceChanges({ stored, text }: { stored: readonly Override[]; text: string }): ReactNode {
-  const written = useDeferredValue(text);
-  const change = useMemo(() => toChange(stored, written), [stored, written]);
-  if (typeof change === 'string')
-    return (
-      <p role="status" className="muted">
-        {change}
-      </p>
-    );
-  const { changed, removed } = change;
+interface PriceChangesProps {
+  stored: readonly Override[];
+  next: readonly Override[];
+}
+
+/** Previews how other overrides would change stored costs, before they are saved. */
+export function PriceChanges({ stored, next }: PriceChangesProps): ReactNode {
+  const { changed, removed } = listChanges(stored, next);
   if (changed.length + removed.length === 0) return null;
   return (
     <div role="status" className="price-changes">
-      <h3>What this changes</h3>
+      <h4>What this changes</h4>
       {changed.map((override) => (
         <Effect key={toKey(override)} override={override} />
       ))}
@@ -55,8 +52,9 @@ function Effect({ override }: { override: Override }): ReactNode {
         return effects.map((effect) => (
           <p key={effect.model}>
             <code>{effect.model}</code>
-            {startsAt !== undefined && ` from ${startsAt} on`}: <Count value={effect.responses} /> responses,{' '}
-            <Money value={effect.costUsd} /> now, about <Money value={effect.estimatedUsd} /> at this price
+            {startsAt !== undefined && ` from ${startsAt.slice(0, 10)} on`}: <Count value={effect.responses} />{' '}
+            responses, <Tokens value={effect.tokens} /> tokens, <Money value={effect.costUsd} /> now, about{' '}
+            <Money value={effect.estimatedUsd} /> at this price
           </p>
         ));
       }}
@@ -64,31 +62,23 @@ function Effect({ override }: { override: Override }): ReactNode {
   );
 }
 
-const toKey = ({ model, startsAt }: Override): string => `${model} ${startsAt ?? ''}`;
+/** Tells overrides apart. A workspace has each model and start once. */
+export const toKey = ({ model, startsAt }: Pick<Override, 'model' | 'startsAt'>): string =>
+  `${model.toLowerCase()} ${startsAt === undefined ? '' : Date.parse(startsAt)}`;
 
-/** The text is typed by a person, so it may be anything, or unfinished. */
-function toChange(
+/** The overrides of `next` that are new or other than stored ones, and those that are gone. */
+export function listChanges(
   stored: readonly Override[],
-  text: string,
-): string | { changed: Override[]; removed: readonly Override[] } {
-  let written: unknown;
-  try {
-    written = JSON.parse(text.trim() || '[]');
-  } catch {
-    return 'This is not valid JSON yet.';
-  }
-  if (!Array.isArray(written) || !written.every(isOverride))
-    return 'Each override has a model, inputUsdPerMillion and outputUsdPerMillion.';
-  const before = new Map(stored.map((each) => [toKey(each), JSON.stringify(each)]));
-  const kept = new Set(written.map(toKey));
+  next: readonly Override[],
+): { changed: Override[]; removed: Override[] } {
+  const before = new Map(stored.map((each) => [toKey(each), toText(each)]));
+  const kept = new Set(next.map(toKey));
   return {
-    changed: written.filter((each) => before.get(toKey(each)) !== JSON.stringify(each)),
+    changed: next.filter((each) => before.get(toKey(each)) !== toText(each)),
     removed: stored.filter((each) => !kept.has(toKey(each))),
   };
 }
 
-function isOverride(value: unknown): value is Override {
-  if (typeof value !== 'object' || value === null) return false;
-  const { model, inputUsdPerMillion, outputUsdPerMillion } = value as Record<string, unknown>;
-  return typeof model === 'string' && typeof inputUsdPerMillion === 'number' && typeof outputUsdPerMillion === 'number';
-}
+/** The same for equal overrides, in whatever order their fields are. */
+const toText = (override: Override): string =>
+  JSON.stringify(Object.entries({ ...override, ...override.longContext }).sort());

@@ -4,6 +4,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { type Body, send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { Answered, Failure } from '../../ui/states.tsx';
+import { Options } from './admin-forms.tsx';
 
 const REDACTIONS = [
   ['off', 'Keep as is'],
@@ -11,18 +12,23 @@ const REDACTIONS = [
   ['rows-and-raw', 'A redacted copy also replaces the raw transcript'],
 ] as const;
 
-/** The handling of secrets, and the retention of texts and bytes. */
+const TEXT_READERS = [
+  ['readers', 'Everyone whose key reads'],
+  ['auditors', 'Only auditors'],
+] as const;
+
+/** The handling of secrets, the retention of texts and bytes, and who sees what. */
 export function Settings(): ReactNode {
   const settings = useAnswer('/v1/settings', {});
   return (
     <section aria-labelledby="settings">
-      <h2 id="settings">Secrets and retention</h2>
+      <h2 id="settings">Secrets, retention and access</h2>
       <Answered of={settings}>{(current) => <Form key={JSON.stringify(current)} current={current} />}</Answered>
     </section>
   );
 }
 
-const toDays = (value: FormDataEntryValue | null): number | null =>
+const toNumber = (value: FormDataEntryValue | null): number | null =>
   value === null || value === '' ? null : Number(value);
 const toText = (days: number | null): string => (days === null ? 'forever' : `${days} days`);
 
@@ -47,6 +53,17 @@ function toDeletions(current: WorkspaceSettings, next: WorkspaceSettings): strin
   ];
 }
 
+function readSettings(form: HTMLFormElement): WorkspaceSettings {
+  const data = new FormData(form);
+  return {
+    redaction: data.get('redaction') as WorkspaceSettings['redaction'],
+    rows_max_age_days: toNumber(data.get('rows')),
+    raw_max_age_days: toNumber(data.get('raw')),
+    text_readers: data.get('text_readers') as WorkspaceSettings['text_readers'],
+    names_from_people: toNumber(data.get('people')),
+  };
+}
+
 function Form({ current }: { current: WorkspaceSettings }): ReactNode {
   const [asked, setAsked] = useState<WorkspaceSettings>();
   const save = useMutation({
@@ -56,12 +73,7 @@ function Form({ current }: { current: WorkspaceSettings }): ReactNode {
   });
   const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const data = new FormData(event.currentTarget);
-    const next = {
-      redaction: data.get('redaction') as WorkspaceSettings['redaction'],
-      rows_max_age_days: toDays(data.get('rows')),
-      raw_max_age_days: toDays(data.get('raw')),
-    };
+    const next = readSettings(event.currentTarget);
     if (toDeletions(current, next).length > 0) setAsked(next);
     else save.mutate(next);
   };
@@ -70,11 +82,7 @@ function Form({ current }: { current: WorkspaceSettings }): ReactNode {
       <label>
         Detected secrets
         <select name="redaction" defaultValue={current.redaction}>
-          {REDACTIONS.map(([id, label]) => (
-            <option key={id} value={id}>
-              {label}
-            </option>
-          ))}
+          <Options of={REDACTIONS} />
         </select>
       </label>
       <label>
@@ -85,27 +93,51 @@ function Form({ current }: { current: WorkspaceSettings }): ReactNode {
         Delete raw transcripts after this many days of inactivity (empty: never)
         <input name="raw" type="number" min={1} max={36500} defaultValue={current.raw_max_age_days ?? ''} />
       </label>
+      <label>
+        Who sees the texts of others’ sessions
+        <select name="text_readers" defaultValue={current.text_readers}>
+          <Options of={TEXT_READERS} />
+        </select>
+      </label>
+      <label>
+        Show names of people only in workspaces of at least this many people (empty: always). Below, pseudonyms.
+        <input name="people" type="number" min={1} max={100000} defaultValue={current.names_from_people ?? ''} />
+      </label>
       {asked === undefined ? (
         <button type="submit" disabled={save.isPending}>
           Save
         </button>
       ) : (
-        <div className="caveats" role="alert">
-          {toDeletions(current, asked).map((line) => (
-            <p key={line}>{line}</p>
-          ))}
-          <div className="row">
-            <button type="button" className="danger" onClick={() => save.mutate(asked)}>
-              Save, and delete what is older
-            </button>
-            <button type="button" onClick={() => setAsked(undefined)}>
-              Cancel
-            </button>
-          </div>
-        </div>
+        <Confirmation
+          deletions={toDeletions(current, asked)}
+          save={() => save.mutate(asked)}
+          cancel={() => setAsked(undefined)}
+        />
       )}
       {save.isSuccess && <p role="status">Saved.</p>}
       {save.error !== null && <Failure error={save.error} />}
     </form>
   );
 }
+
+interface ConfirmationProps {
+  deletions: readonly string[];
+  save: () => void;
+  cancel: () => void;
+}
+
+const Confirmation = ({ deletions, save, cancel }: ConfirmationProps): ReactNode => (
+  <div className="caveats" role="alert">
+    {deletions.map((line) => (
+      <p key={line}>{line}</p>
+    ))}
+    <div className="row">
+      <button type="button" className="danger" onClick={save}>
+        Save, and delete what is older
+      </button>
+      <button type="button" onClick={cancel}>
+        Cancel
+      </button>
+    </div>
+  </div>
+);

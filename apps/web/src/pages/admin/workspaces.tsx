@@ -1,11 +1,11 @@
 import type { WorkspaceList } from '@recount/contract';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { type Body, send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { Count, Time } from '../../ui/figures.tsx';
-import { Modal } from '../../ui/modal.tsx';
-import { Answered, Failure } from '../../ui/states.tsx';
+import { Answered } from '../../ui/states.tsx';
+import { CreateForm, EditDialog } from './admin-forms.tsx';
 import { WideTable } from './wide-table.tsx';
 
 type Workspace = WorkspaceList['workspaces'][number];
@@ -52,7 +52,7 @@ function AllWorkspaces({ ownId }: { ownId: string }): ReactNode {
       <NewWorkspace />
       <Answered of={list}>
         {({ workspaces }) => (
-          <WideTable label="Workspaces" columns={['Name', 'Id', 'Created', 'Keys', 'Change']}>
+          <WideTable label="Workspaces" columns={['Name', 'Id', 'Created', 'Keys', 'Change']} rows={workspaces}>
             {workspaces.map((workspace) => (
               <tr key={workspace.id}>
                 <td>
@@ -95,31 +95,25 @@ function NewWorkspace(): ReactNode {
     mutationFn: (body: Body<'/v1/workspaces', 'post'>) => send('post', '/v1/workspaces', { body }),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: ['/v1/workspaces'] }),
   });
-  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const form = event.currentTarget;
-    create.mutate({ name: readName(form) }, { onSuccess: () => form.reset() });
-  };
   return (
-    <details className="panel new-key">
-      <summary>Create a workspace</summary>
-      <form className="admin-form" onSubmit={onSubmit}>
-        <label>
-          Name
-          <input name="name" required maxLength={MAX_NAME_LENGTH} placeholder="research" />
-        </label>
-        <button type="submit" className="primary" disabled={create.isPending}>
-          Create the workspace
-        </button>
-        {create.data !== undefined && (
+    <CreateForm
+      label={{ summary: 'Create a workspace', button: 'Create the workspace' }}
+      of={create}
+      toRequest={(form) => ({ name: readName(form) })}
+      note={
+        create.data !== undefined && (
           <p role="status">
             {create.data.name} is created, and has no key yet. On the server, this creates its first:{' '}
             <code>recount keys create --workspace {quote(create.data.name)} --name first --scopes read,admin</code>
           </p>
-        )}
-        {create.error !== null && <Failure error={create.error} />}
-      </form>
-    </details>
+        )
+      }
+    >
+      <label>
+        Name
+        <input name="name" required maxLength={MAX_NAME_LENGTH} placeholder="research" />
+      </label>
+    </CreateForm>
   );
 }
 
@@ -135,30 +129,21 @@ function Renaming({ workspace: { id, name }, close }: { workspace: Workspace; cl
       await queryClient.invalidateQueries();
     },
   });
-  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    rename.mutate({ name: readName(event.currentTarget) });
-  };
   return (
-    <Modal title={`Rename ${name}`} close={close}>
-      <form className="admin-form" onSubmit={onSubmit}>
-        <p>
-          Keys and uploads stay. Commands with <code>--workspace {name}</code> need the new name from now on.
-        </p>
-        <label>
-          New name
-          <input name="name" required maxLength={MAX_NAME_LENGTH} defaultValue={name} />
-        </label>
-        <div className="row">
-          <button type="submit" className="primary" disabled={rename.isPending}>
-            Rename it
-          </button>
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        </div>
-        {rename.error !== null && <Failure error={rename.error} />}
-      </form>
-    </Modal>
+    <EditDialog
+      title={`Rename ${name}`}
+      of={rename}
+      toRequest={(form) => ({ name: readName(form) })}
+      action="Rename it"
+      close={close}
+    >
+      <p>
+        Keys and uploads stay. Commands with <code>--workspace {name}</code> need the new name from now on.
+      </p>
+      <label>
+        New name
+        <input name="name" required maxLength={MAX_NAME_LENGTH} defaultValue={name} />
+      </label>
+    </EditDialog>
   );
 }

@@ -1,27 +1,26 @@
 import './breakdowns.css';
 import { toVisible } from '@recount/contract/conversation';
-import type { PageFigure } from '@recount/contract/reports/report-entry';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { type MouseEvent, type ReactNode, useMemo } from 'react';
-import { DEFAULT_PERIOD, readPeriod, toTimeSearch } from '../../format/period.ts';
-import { formatCount, formatMoney, TIME_ZONE, toShortModel, toShortPath } from '../../format/values.ts';
+import { lazy, type ReactNode, Suspense, useMemo } from 'react';
+import { toFilterSearch, toSubjectPath, toValueLabel } from '../../format/dimensions.ts';
+import { toNoName, toPlainName } from '../../format/plain-name.ts';
+import { formatCount } from '../../format/values.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
-import { Caveats } from '../../ui/caveats.tsx';
+import { Trend } from '../../ui/chart/trend.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { Bytes, Count, Duration, Money, Percent, Tokens } from '../../ui/figures.tsx';
-import { PeriodPicker } from '../../ui/period-picker.tsx';
+import { ExportMenu, toFigureColumns, toTextColumn } from '../../ui/export-menu.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { ReportFigure, type Row, readFigure, readText } from '../../ui/report-figure.tsx';
+import type { SharedPart } from '../../ui/share-view.tsx';
 import { Answered, Empty, Loading } from '../../ui/states.tsx';
-import { useDefaultPeriod } from '../../ui/use-default-period.ts';
-import { stringifySearch, type UrlChange, type UrlState, useUrlState } from '../../ui/use-url-state.ts';
-import {
-  type Breakdown,
-  listBreakdowns,
-  type Row,
-  readDetail,
-  readFigure,
-  readText,
-  toSessionFilters,
-} from './breakdowns.ts';
+import { TrustLine } from '../../ui/trust-line.tsx';
+import { stringifySearch } from '../../ui/use-url-state.ts';
+import { useView, type View } from '../../ui/use-view.ts';
+import { MeantNames, ViewBar } from '../../ui/view-bar.tsx';
+import { type Breakdown, findSubject, listBreakdowns, readDetail, toSessionFilters } from './breakdowns.ts';
+
+// Loads after the table, and only on the pages that show it.
+const WholeMatrix = lazy(async () => ({ default: (await import('../subject/whole-matrix.tsx')).WholeMatrix }));
 
 const SHOWN_ROWS = 1000;
 
@@ -32,6 +31,7 @@ const BREAKDOWNS = {
   models: listBreakdowns('models'),
   subagents: listBreakdowns('subagents'),
   people: listBreakdowns('people'),
+  reconciliation: listBreakdowns('reconciliation'),
 };
 
 export const ToolsPage = (): ReactNode => <BreakdownPage title="Tools" breakdowns={BREAKDOWNS.tools} />;
@@ -40,20 +40,20 @@ export const ProjectsPage = (): ReactNode => <BreakdownPage title="Projects" bre
 export const ModelsPage = (): ReactNode => <BreakdownPage title="Models" breakdowns={BREAKDOWNS.models} />;
 export const SubagentsPage = (): ReactNode => <BreakdownPage title="Sub-agents" breakdowns={BREAKDOWNS.subagents} />;
 export const PeoplePage = (): ReactNode => <BreakdownPage title="People and machines" breakdowns={BREAKDOWNS.people} />;
+export const ReconciliationPage = (): ReactNode => (
+  <BreakdownPage title="Reconciliation" breakdowns={BREAKDOWNS.reconciliation} />
+);
 
 /** A report with its totals, its course day by day, and its rows, and each row links to its sessions. */
 function BreakdownPage({ title, breakdowns }: { title: string; breakdowns: readonly Breakdown[] }): ReactNode {
-  const [url, change] = useUrlState();
-  const { fallback, isKnown } = useDefaultPeriod(url);
-  const state: UrlState = { period: fallback, ...url };
+  const view = useView();
+  const { state, change } = view;
   const shown = breakdowns.find(({ id }) => id === state.view) ?? breakdowns[0];
   if (shown === undefined) return null;
   return (
     <div className="breakdown-page">
-      <div className="between">
-        <h1>{title}</h1>
-        <PeriodPicker state={url} fallback={fallback} change={change} />
-      </div>
+      <h1>{title}</h1>
+      <ViewBar {...view} />
       {breakdowns.length > 1 && (
         <div className="segments" role="group" aria-label="What to show">
           {breakdowns.map(({ id, label }) => (
@@ -70,26 +70,33 @@ function BreakdownPage({ title, breakdowns }: { title: string; breakdowns: reado
           ))}
         </div>
       )}
-      {isKnown ? <Report key={shown.id} breakdown={shown} state={state} change={change} /> : <Loading />}
+      {view.isKnown ? <Report key={shown.id} breakdown={shown} view={view} /> : <Loading />}
     </div>
   );
 }
 
+/** Subjects that are shown against people. */
+const WITH_MATRIX = ['person', 'model', 'repository'];
+
 interface ReportProps {
   breakdown: Breakdown;
-  state: UrlState;
-  change: (change: UrlChange) => void;
+  view: View;
 }
 
-function Report({ breakdown, state, change }: ReportProps): ReactNode {
-  const period = { ...readPeriod(state, DEFAULT_PERIOD), time_zone: TIME_ZONE };
-  const report = useAnswer(breakdown.route, { ...breakdown.query, ...period, limit: SHOWN_ROWS });
+function Report({ breakdown, view }: ReportProps): ReactNode {
+  const { query, time, change } = view;
+  const ours = breakdown.isForeign ? [] : breakdown.figures;
+  const cost = ours.find(({ kind, isOfRowsOnly }) => kind === 'money' && !isOfRowsOnly);
+  const matrix = WITH_MATRIX.includes(breakdown.name) ? findSubject(breakdown) : undefined;
+  const report = useAnswer(breakdown.route, { ...breakdown.query, ...query, limit: SHOWN_ROWS });
   return (
     <Answered of={report}>
-      {({ rows, totals, caveats, truncated }) =>
+      {({ rows, totals, caveats, truncated, filters }) =>
         rows.length === 0 ? (
-          <Empty title="Nothing in this time range">
-            {state.period !== 'all' && (
+          <Empty title="No activity in this period">
+            <MeantNames filters={filters} />
+            {breakdown.source !== undefined && <p>{breakdown.source}</p>}
+            {query.from !== undefined && (
               <button type="button" onClick={() => change({ period: 'all', from: undefined, to: undefined })}>
                 Show all time
               </button>
@@ -97,6 +104,7 @@ function Report({ breakdown, state, change }: ReportProps): ReactNode {
           </Empty>
         ) : (
           <>
+            <MeantNames filters={filters} />
             <dl className="totals">
               {breakdown.figures
                 .filter(({ isOfRowsOnly }) => !isOfRowsOnly)
@@ -106,20 +114,27 @@ function Report({ breakdown, state, change }: ReportProps): ReactNode {
                     <dd>
                       <Link
                         to="/sessions"
-                        search={{ ...toTimeSearch(state, DEFAULT_PERIOD), subagents: 'include' } as never}
+                        search={{ ...time, subagents: 'include' } as never}
                         title="Sessions in this time range"
                       >
-                        {toFigure(figure, totals)}
+                        <ReportFigure of={figure} row={totals} />
                       </Link>
                     </dd>
                   </div>
                 ))}
             </dl>
-            <Caveats caveats={caveats} />
-            <Trend breakdown={breakdown} period={period} />
-            <Rows breakdown={breakdown} rows={rows} state={state} change={change} />
+            {cost !== undefined && (
+              <TrustLine caveats={caveats} cost={readFigure(totals, cost)} query={query} time={time} />
+            )}
+            <DailyTrend breakdown={breakdown} view={view} />
+            <Rows breakdown={breakdown} rows={rows} view={view} filters={filters} />
             {truncated && (
               <p className="muted">The first {formatCount(rows.length)} are shown; the totals are of all of them.</p>
+            )}
+            {matrix !== undefined && (
+              <Suspense fallback={null}>
+                <WholeMatrix subject={matrix} view={view} />
+              </Suspense>
             )}
           </>
         )
@@ -128,17 +143,45 @@ function Report({ breakdown, state, change }: ReportProps): ReactNode {
   );
 }
 
-function Rows({ breakdown, rows, state, change }: ReportProps & { rows: readonly Row[] }): ReactNode {
-  const { noun, figures } = breakdown;
-  const toName = (row: Row): string | null => readText(row, breakdown.name);
-  const { sort, order = 'desc', period = DEFAULT_PERIOD, from, to } = state;
-  const time = from !== undefined || to !== undefined ? { from, to } : { period };
-  const toSearch = (row: Row): Record<string, string> | undefined => {
-    // Sessions cannot be filtered by a missing name.
-    if (toName(row) === null) return undefined;
-    const all = [...toSessionFilters(breakdown, row), ...Object.entries(time)];
-    return Object.fromEntries(all.flatMap(([name, value]) => (value == null ? [] : [[name, value]])));
-  };
+/** The cost first where not all columns are in sight. */
+const orderFigures = (figures: Breakdown['figures']): Breakdown['figures'] =>
+  matchMedia('(max-width: 1260px)').matches
+    ? figures.toSorted((a, b) => Number(b.kind === 'money') - Number(a.kind === 'money'))
+    : figures;
+
+type Search = Record<string, string>;
+
+/** The target of a row's name (its own page if it has one, otherwise its sessions) and its sessions. */
+interface Links {
+  to: string;
+  search: Search;
+  sessions: Search;
+}
+
+/** Undefined for a row without a name, because nothing can be filtered by a missing name. */
+function toLinks(breakdown: Breakdown, row: Row, { state, time }: View): Links | undefined {
+  if (readText(row, breakdown.name) === null) return undefined;
+  const ofRow = toSessionFilters(breakdown, row).flatMap(([name, value]) => (value == null ? [] : [[name, value]]));
+  const sessions: Search = { ...toFilterSearch(state), ...time, ...Object.fromEntries(ofRow) };
+  const subject = findSubject(breakdown);
+  if (subject === undefined) return { to: '/sessions', search: sessions, sessions };
+  const { subagents: _subagents, ...search } = sessions;
+  return { to: toSubjectPath(subject), search, sessions };
+}
+
+/** The width of a column of figures, so that its label and the arrow of its order fit. */
+const toHeadWidthPx = (label: string): number => Math.max(96, 8 * label.length + 28);
+
+/** Rows that are texts or sessions cannot be shared as figures. */
+const toPart = ({ page, id, route }: Breakdown): SharedPart | undefined =>
+  route === '/v1/analytics/files' || id === 'session'
+    ? undefined
+    : { kind: 'table', table: `${page}/${id}` as NonNullable<SharedPart['table']> };
+
+function Rows({ breakdown, rows, view, filters }: ReportProps & { rows: readonly Row[]; filters: object }): ReactNode {
+  const { noun, figures, label } = breakdown;
+  const { state, change, time } = view;
+  const { sort, order = 'desc' } = state;
   const sorted = useMemo(() => {
     const figure = figures.find(({ label }) => label === sort);
     if (figure === undefined) return rows;
@@ -146,141 +189,120 @@ function Rows({ breakdown, rows, state, change }: ReportProps & { rows: readonly
     const toValue = (row: Row): number => readFigure(row, figure) ?? Number.NEGATIVE_INFINITY;
     return rows.toSorted((a, b) => direction * (toValue(a) - toValue(b)));
   }, [rows, figures, sort, order]);
-  const table: Column<Row>[] = [
+  const names = useMemo(() => rows.map((row) => readText(row, breakdown.name)), [rows, breakdown]);
+  const part = toPart(breakdown);
+  const exported = [toTextColumn(noun, breakdown.name), ...toFigureColumns(figures)];
+  return (
+    <>
+      <div className="between">
+        <h2>{label}</h2>
+        <ExportMenu title={label} columns={exported} rows={sorted} filters={filters} time={time} part={part} />
+      </div>
+      <DataTable
+        label={label}
+        columns={toColumns(breakdown, view, names)}
+        rows={sorted}
+        toId={(row) => JSON.stringify([readText(row, breakdown.name), readDetail(breakdown, row)])}
+        toHref={(row) => {
+          const links = toLinks(breakdown, row, view);
+          return links === undefined
+            ? location.pathname + location.search
+            : `${links.to}${stringifySearch(links.search)}`;
+        }}
+        sort={{
+          by: sort ?? '',
+          order: order === 'asc' ? 'asc' : 'desc',
+          change: (by, next) => change({ sort: by, order: next }),
+        }}
+      />
+    </>
+  );
+}
+
+function toColumns(breakdown: Breakdown, view: ReportProps['view'], names: readonly (string | null)[]): Column<Row>[] {
+  return [
     {
       id: 'name',
-      label: noun,
+      label: breakdown.noun,
       width: 'minmax(164px, 2.5fr)',
-      cell: (row) => {
-        const name = toName(row);
-        const search = toSearch(row);
-        const detail = readDetail(breakdown, row);
-        return (
-          <>
-            {name === null || search === undefined ? (
-              <span className="muted">unknown</span>
-            ) : (
-              <Link to="/sessions" search={search as never} title={name}>
-                {toLabel(breakdown, name)}
-              </Link>
-            )}
-            {detail != null && (
-              <span className="muted" title={detail}>
-                {' '}
-                {toVisible(detail)}
-              </span>
-            )}
-          </>
-        );
-      },
+      cell: (row) => <RowName breakdown={breakdown} row={row} names={names} links={toLinks(breakdown, row, view)} />,
     },
-    ...figures.map(
+    ...orderFigures(breakdown.figures).map(
       (figure): Column<Row> => ({
         id: figure.label,
         label: figure.label,
         hint: figure.hint,
-        width: 'minmax(96px, 1fr)',
+        width: `minmax(${toHeadWidthPx(figure.label)}px, 1fr)`,
         sort: figure.label,
         isFigure: true,
-        cell: (row) => toFigure(figure, row),
+        cell: (row) => {
+          const shown = <ReportFigure of={figure} row={row} />;
+          const links = figure.path === 'sessions' ? toLinks(breakdown, row, view) : undefined;
+          if (links === undefined) return shown;
+          return (
+            <Link to="/sessions" search={links.sessions as never} title="Its sessions">
+              {shown}
+            </Link>
+          );
+        },
       }),
     ),
   ];
+}
+
+interface RowNameProps {
+  breakdown: Breakdown;
+  row: Row;
+  /** Of all rows. */
+  names: readonly (string | null)[];
+  links: Links | undefined;
+}
+
+/** Shown by the part that people say. The host and the owner of a repository follow. */
+function RowName({ breakdown, row, names, links }: RowNameProps): ReactNode {
+  const name = readText(row, breakdown.name);
+  const plain =
+    name !== null && breakdown.shortens === undefined
+      ? toPlainName(breakdown.name, name, names)
+      : toValueLabel(breakdown, name ?? '');
+  const isCut = breakdown.name === 'repository' && name !== null && plain !== toVisible(name);
+  const host = isCut ? name.slice(0, name.lastIndexOf('/')) : undefined;
+  const detail = readDetail(breakdown, row) ?? host;
   return (
-    <DataTable
-      label={breakdown.label}
-      columns={table}
-      rows={sorted}
-      toId={(row) => JSON.stringify([toName(row), readDetail(breakdown, row)])}
-      toHref={(row) => {
-        const search = toSearch(row);
-        return search === undefined ? location.pathname + location.search : `/sessions${stringifySearch(search)}`;
-      }}
-      sort={{
-        by: sort ?? '',
-        order: order === 'asc' ? 'asc' : 'desc',
-        change: (by, next) => change({ sort: by, order: next }),
-      }}
-    />
+    <>
+      {name === null || links === undefined ? (
+        <span className="muted">{toNoName(breakdown.name)}</span>
+      ) : (
+        <Link to={links.to} search={links.search as never} title={name}>
+          {breakdown.name === 'agent' && <Icon name={`agent-${name}`} />}
+          {plain}
+        </Link>
+      )}
+      {detail != null && (
+        <span className="muted" title={detail}>
+          {' '}
+          {toVisible(detail)}
+        </span>
+      )}
+    </>
   );
-}
-
-function toLabel({ shortens }: Breakdown, name: string): string {
-  if (shortens === 'model') return toShortModel(name);
-  return shortens === 'path' ? toShortPath(name) : toVisible(name);
-}
-
-function toFigure(figure: PageFigure, row: Row): ReactNode {
-  const known = readFigure(row, figure);
-  switch (figure.kind) {
-    case 'money':
-      return <Money value={known} />;
-    case 'tokens':
-      return <Tokens value={known} />;
-    case 'count':
-      return <Count value={known} />;
-    case 'percent':
-      return <Percent value={known} />;
-    case 'duration':
-      return <Duration ms={known} />;
-    case 'bytes':
-      return <Bytes value={known} />;
-  }
 }
 
 const TREND_DAYS = 1000;
-const TREND_HEIGHT = 60;
 
-/** A bar for each day with data; each links to its sessions. */
-function Trend({ breakdown: { route, trend }, period }: { breakdown: Breakdown; period: object }): ReactNode {
-  const report = useAnswer(
-    route,
-    { ...trend?.query, ...period, limit: TREND_DAYS },
-    { isEnabled: trend !== undefined },
-  );
+/** Each bar links to the sessions of its day. */
+function DailyTrend({ breakdown: { route, trend }, view: { query, time } }: ReportProps): ReactNode {
+  const report = useAnswer(route, { ...trend?.query, ...query, limit: TREND_DAYS }, { isEnabled: trend !== undefined });
   const navigate = useNavigate();
-  const openDay = ({ target }: MouseEvent): void => {
-    const { day } = (target as Element).closest<SVGElement>('[data-day]')?.dataset ?? {};
-    if (day !== undefined)
-      void navigate({ to: '/sessions', search: { from: day, to: day, subagents: 'include' } } as never);
-  };
   if (trend === undefined || report.data === undefined) return null;
-  const { kind, label } = trend.figure;
-  const days = (report.data.rows as Row[]).flatMap((row) => {
-    const day = readText(row, 'day');
-    return day === null ? [] : [{ day, value: readFigure(row, trend.figure) ?? 0 }];
-  });
-  if (days.length < 2) return null;
-  const largest = Math.max(...days.map((each) => each.value));
-  const toText = (figure: number): string => (kind === 'money' ? formatMoney(figure) : formatCount(figure));
   return (
-    <figure className="trend">
-      {/* biome-ignore lint/a11y/useKeyWithClickEvents: a shortcut; the filters of the sessions do the same */}
-      <svg
-        onClick={openDay}
-        viewBox={`0 0 ${days.length} ${TREND_HEIGHT}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`${label} by day, from ${days[0]?.day} to ${days.at(-1)?.day}; at most ${toText(largest)} on a day`}
-      >
-        {days.map(({ day, value: figure }, index) => {
-          const height = largest === 0 ? 0 : (figure / largest) * TREND_HEIGHT;
-          return (
-            <g key={day} data-day={day}>
-              <rect className="slot" x={index} width={1} y={0} height={TREND_HEIGHT} />
-              <rect x={index + 0.08} width={0.84} y={TREND_HEIGHT - height} height={height} />
-              <title>
-                {day}: {toText(figure)}
-              </title>
-            </g>
-          );
-        })}
-      </svg>
-      <figcaption className="between muted">
-        <span>{days[0]?.day}</span>
-        <span>{label} by day with activity</span>
-        <span>{days.at(-1)?.day}</span>
-      </figcaption>
-    </figure>
+    <Trend
+      rows={report.data.rows as Row[]}
+      step="day"
+      figure={trend.figure}
+      asked={{ filters: report.data.filters, time }}
+      period={query}
+      open={(from, to) => void navigate({ to: '/sessions', search: { from, to, subagents: 'include' } } as never)}
+    />
   );
 }

@@ -1,25 +1,12 @@
-import { readPath } from '@recount/contract/reports/read-path';
-import type { PageFigure } from '@recount/contract/reports/report-entry';
 import { REPORT_PAGES } from '@recount/contract/reports/report-pages';
+import { SUBJECTS } from '../../format/dimensions.ts';
+import { type Row, readText } from '../../ui/report-figure.tsx';
 
 /** A report on a page. */
 export type Breakdown = (typeof REPORT_PAGES)[number];
 
-export type Row = Readonly<Record<string, unknown>>;
-
 /** The breakdowns of a page. The first one is the default. */
 export const listBreakdowns = (page: string): Breakdown[] => REPORT_PAGES.filter((each) => each.page === page);
-
-/** Null if the row has no such figure. */
-export const readFigure = (row: Row, { path }: PageFigure): number | null => {
-  const value = readPath(row, path);
-  return typeof value === 'number' ? value : null;
-};
-
-export const readText = (row: Row, field: string): string | null => {
-  const value = row[field];
-  return typeof value === 'string' ? value : null;
-};
 
 /** The text after the name of a row. */
 export function readDetail({ detail, marksUnpriced }: Breakdown, row: Row): string | null {
@@ -33,3 +20,7 @@ export const toSessionFilters = ({ filters }: Breakdown, row: Row): [string, str
   ...Object.entries(filters).map(([name, field]): [string, string | null] => [name, readText(row, field)]),
   ['subagents', 'include'],
 ];
+
+/** The subject of a breakdown's rows, if each has its own page. */
+export const findSubject = ({ name, filters }: Breakdown) =>
+  Object.keys(filters).length === 1 ? SUBJECTS.find((subject) => subject.name === name) : undefined;

@@ -3,117 +3,81 @@ import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { formatCount, formatCounted, formatMoney, toShortModel, toShortPath } from '../../format/values.ts';
-import type { Query } from '../../server-data/client.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
-import { Caveats } from '../../ui/caveats.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { type ExportColumn, ExportMenu, toTextColumn } from '../../ui/export-menu.tsx';
 import { Count, Duration, Money, Time, Tokens } from '../../ui/figures.tsx';
 import { Answered, Empty } from '../../ui/states.tsx';
+import { TrustLine } from '../../ui/trust-line.tsx';
 import type { UrlChange, UrlState } from '../../ui/use-url-state.ts';
+import type { ViewQuery } from '../../ui/use-view.ts';
+import { MeantNames } from '../../ui/view-bar.tsx';
+import { Addressed } from './addressed.tsx';
+import { DismissalList, DismissButton, DismissedLine } from './dismissals.tsx';
+import { type Figure, KINDS, SESSION_KINDS, WASTE_KINDS } from './finding-kinds.ts';
 
-export type Filter = Pick<Query<'/v1/analytics/usage'>, 'from' | 'to' | 'time_zone'>;
+type Search = Record<string, string>;
 type Finding = FindingsReport['rows'][number];
 type KindFigures = FindingsReport['kinds'][number];
-type Figure = 'times' | 'pause' | 'tokens' | 'estimated' | 'cost';
-
-interface Kind {
-  label: string;
-  /** An explanation of the finding and its cost. */
-  explanation: string;
-  /** Advice for the reader. */
-  advice: string;
-  figures: readonly Figure[];
-}
-
-const KINDS: Readonly<Record<FindingKind, Kind>> = {
-  'cold-cache': {
-    label: 'Cache expired',
-    explanation:
-      'Responses after a pause that outlasted the cache. The cost is the extra cost of writing those tokens again instead of reading them.',
-    advice: 'Finish or compact before a break; start a new session after a long one.',
-    figures: ['pause', 'tokens', 'cost'],
-  },
-  'repeated-call': {
-    label: 'Repeated calls',
-    explanation:
-      'The same tool with the same input, three times in a row or more. The cost belongs to the responses that called again.',
-    advice: 'Check what it was waiting for. A command that ends by itself needs no polling.',
-    figures: ['times', 'estimated', 'cost'],
-  },
-  'repeated-error': {
-    label: 'Repeated errors',
-    explanation:
-      'A tool that failed with the same error three times in a row or more. The cost belongs to the responses that tried again.',
-    advice: 'Explain in the agent’s instructions what makes this fail here.',
-    figures: ['times', 'estimated', 'cost'],
-  },
-  'repeated-read': {
-    label: 'Re-read files',
-    explanation:
-      'The same part of a file read three times or more in a session, unedited in between. The cost belongs to the responses that read again.',
-    advice: 'Often follows a compaction; smaller tasks need fewer of them.',
-    figures: ['times', 'estimated', 'cost'],
-  },
-  'large-result': {
-    label: 'Oversized tool output',
-    explanation:
-      'Tool results of 40 kB or more. They stay in the context and are paid for by each response after them; ≈ tokens are a quarter of their bytes.',
-    advice: 'Let commands print less, and files be read in parts.',
-    figures: ['estimated'],
-  },
-  'unfinished-session': {
-    label: 'Unfinished sessions',
-    explanation:
-      'The last prompt has no answer, or the last call no result, for an hour. The cost is the session’s own.',
-    advice: 'Check whether the work was continued elsewhere.',
-    figures: ['tokens', 'cost'],
-  },
-  'expensive-session': {
-    label: 'Expensive sessions',
-    explanation: 'Sessions whose own cost is 10 or more.',
-    advice: 'Look at the timeline. Cost grows with the length of the context.',
-    figures: ['tokens', 'cost'],
-  },
-};
-
-const ORDER = Object.keys(KINDS) as FindingKind[];
+const ORDER = [...WASTE_KINDS, ...SESSION_KINDS];
 const SHOWN_ROWS = 200;
 
 /** The kinds of findings, and the findings of the selected kind. Each links to its message. */
 export function Findings({
   filter,
+  time,
   state,
   change,
 }: {
-  filter: Filter;
+  filter: ViewQuery;
+  /** As parameters of a URL. */
+  time: Search;
   state: UrlState;
   change: (change: UrlChange) => void;
 }): ReactNode {
   const summary = useAnswer('/v1/analytics/findings', { ...filter, limit: 1 });
   return (
     <section aria-labelledby="findings" className="findings">
-      <h2 id="findings">Potential waste</h2>
-      <p className="muted">Measured, not estimated. Categories can overlap, so they don’t add up.</p>
+      <h2 id="findings">Findings</h2>
+      <p className="muted">Choose a kind to see each finding. Kinds can overlap, so they don’t add up.</p>
       <Answered of={summary}>
-        {({ kinds, caveats }) => {
+        {({ kinds, caveats, filters }) => {
           const figuresOf = (kind: FindingKind): KindFigures | undefined => kinds.find((each) => each.kind === kind);
           const chosen = ORDER.find((kind) => kind === state.kind);
           const shown = chosen ?? ORDER.find((kind) => (figuresOf(kind)?.findings ?? 0) > 0) ?? 'cold-cache';
           return (
             <>
-              <div className="finding-kinds" role="group" aria-label="Kinds of findings">
-                {ORDER.map((kind) => (
-                  <KindCard
-                    key={kind}
-                    kind={kind}
-                    figures={figuresOf(kind)}
-                    isShown={kind === shown}
-                    show={() => change({ kind })}
-                  />
-                ))}
-              </div>
-              <Caveats caveats={caveats} />
-              <FindingTable key={shown} kind={shown} filter={filter} />
+              <MeantNames filters={filters} />
+              {[
+                { label: 'Potential waste', of: WASTE_KINDS },
+                { label: 'Sessions worth a look, which are no waste', of: SESSION_KINDS },
+              ].map(({ label, of }) => (
+                <div key={label}>
+                  <h3>{label}</h3>
+                  <div className="finding-kinds" role="group" aria-label={label}>
+                    {of.map((kind) => (
+                      <KindCard
+                        key={kind}
+                        kind={kind}
+                        figures={figuresOf(kind)}
+                        isShown={kind === shown}
+                        show={() => change({ kind })}
+                      />
+                    ))}
+                  </div>
+                </div>
+              ))}
+              <TrustLine caveats={caveats} cost={null} query={filter} />
+              <FindingTable
+                key={shown}
+                kind={shown}
+                figures={figuresOf(shown)}
+                filter={filter}
+                time={time}
+                isDismissedShown={state.dismissed === 'only'}
+                showDismissed={(isShown) => change({ dismissed: isShown ? 'only' : undefined })}
+              />
+              <DismissalList />
             </>
           );
         }}
@@ -130,7 +94,7 @@ interface KindCardProps {
 }
 
 function KindCard({ kind, figures, isShown, show }: KindCardProps): ReactNode {
-  const { findings = 0, sessions = 0, cost_usd = null, estimated_tokens = 0 } = figures ?? {};
+  const { findings = 0, sessions = 0, cost_usd = null, estimated_tokens = 0, dismissed_findings = 0 } = figures ?? {};
   const isNone = findings === 0;
   const hasCost = KINDS[kind].figures.includes('cost');
   return (
@@ -142,79 +106,138 @@ function KindCard({ kind, figures, isShown, show }: KindCardProps): ReactNode {
       <span className="muted">
         {isNone
           ? ' '
-          : `${hasCost ? '' : '≈ tokens, '}${formatCount(findings)} in ${formatCounted(sessions, 'session')}`}
+          : `${hasCost ? '' : '≈ tokens, '}${formatCounted(findings, 'time')} in ${formatCounted(sessions, 'session')}`}
+        {dismissed_findings > 0 && `${isNone ? '' : ' · '}${formatCount(dismissed_findings)} dismissed`}
       </span>
     </button>
   );
 }
 
-const figure = (id: Figure, label: string, cell: Column<Finding>['cell']): Column<Finding> => ({
+// With these widths, all columns fit beside the menu of a window of 1024 pixels.
+const figure = (id: Figure, label: string, width: string, cell: Column<Finding>['cell']): Column<Finding> => ({
   id,
   label,
-  width: '92px',
+  width,
   isFigure: true,
   cell,
 });
 
 const FIGURES: readonly Column<Finding>[] = [
-  figure('times', 'Times', ({ times }) => <Count value={times} />),
-  figure('pause', 'Pause', ({ pause_ms }) => <Duration ms={pause_ms} />),
-  figure('tokens', 'Tokens', ({ tokens }) => <Tokens value={tokens} />),
-  figure('estimated', '≈ Tokens', ({ estimated_tokens }) => <Tokens value={estimated_tokens} />),
-  figure('cost', 'Cost', ({ cost_usd }) => <Money value={cost_usd} />),
+  figure('times', 'Times', '72px', ({ times }) => <Count value={times} />),
+  figure('pause', 'Pause', '84px', ({ pause_ms }) => <Duration ms={pause_ms} />),
+  figure('tokens', 'Tokens', '84px', ({ tokens }) => <Tokens value={tokens} />),
+  figure('estimated', 'Tokens (est.)', '104px', ({ estimated_tokens }) => <Tokens value={estimated_tokens} />),
+  figure('cost', 'Cost', '92px', ({ cost_usd }) => <Money value={cost_usd} />),
 ];
 
-const COLUMNS: readonly Column<Finding>[] = [
-  {
-    id: 'what',
-    label: 'What',
-    width: 'minmax(150px, 1.2fr)',
-    cell: (finding) => (
-      <Link
-        to="/sessions/$sessionId"
-        params={{ sessionId: finding.session_id } as never}
-        search={toPlace(finding) as never}
-        title={[finding.tool, finding.subject].filter(Boolean).join(' ')}
-      >
-        {toName(finding)}
-      </Link>
-    ),
-  },
-  {
-    id: 'session',
-    label: 'Session',
-    width: 'minmax(140px, 2fr)',
-    cell: ({ session_id, title }) => <span title={title ?? session_id}>{toVisible(title ?? session_id)}</span>,
-  },
-  { id: 'time', label: 'Time', width: '150px', cell: ({ timestamp }) => <Time iso={timestamp} /> },
-];
+const SESSION: Column<Finding> = {
+  id: 'session',
+  label: 'Session',
+  width: 'minmax(130px, 2fr)',
+  cell: (finding) => (
+    <Link
+      to="/sessions/$sessionId"
+      params={{ sessionId: finding.session_id } as never}
+      search={toPlace(finding) as never}
+      title={finding.title ?? finding.session_id}
+    >
+      {toVisible(finding.title ?? finding.session_id)}
+    </Link>
+  ),
+};
+
+const toAbout = (label: string): Column<Finding> => ({
+  id: 'about',
+  label,
+  width: 'minmax(110px, 1.2fr)',
+  cell: (finding) => (
+    <span title={[finding.tool, finding.subject].filter(Boolean).join(' ')}>{toSubject(finding)}</span>
+  ),
+});
+
+const TIME: Column<Finding> = {
+  id: 'time',
+  label: 'Time',
+  width: '168px',
+  cell: ({ timestamp }) => <Time iso={timestamp} />,
+};
+
+const DISMISS: Column<Finding> = {
+  id: 'dismiss',
+  label: 'Dismiss',
+  width: '84px',
+  cell: (finding) => <DismissButton finding={finding} />,
+};
 
 const toPlace = ({ message_id }: Finding): Record<string, string> =>
   message_id === null ? {} : { message: message_id };
 
-function toName({ kind, tool, subject, title, session_id, project }: Finding): string {
+function toSubject({ kind, tool, subject }: Finding): string {
   if (kind === 'cold-cache') return toShortModel(subject);
-  if (tool === null) return project === null ? toVisible(title ?? session_id) : toShortPath(project);
+  if (tool === null) return '–';
   return subject === null ? toVisible(tool) : `${toVisible(tool)} ${toShortPath(subject)}`;
 }
 
-function FindingTable({ kind, filter }: { kind: FindingKind; filter: Filter }): ReactNode {
-  const { label, explanation, advice, figures } = KINDS[kind];
-  const report = useAnswer('/v1/analytics/findings', { ...filter, kind, limit: SHOWN_ROWS });
-  const columns = [...COLUMNS, ...FIGURES.filter(({ id }) => figures.includes(id as Figure))];
+const FILE_COLUMNS: readonly ExportColumn[] = [
+  ...['kind', 'tool', 'subject', 'session_id', 'title', 'project', 'timestamp', 'message_id'].map((name) =>
+    toTextColumn(name, name),
+  ),
+  ...['repository', 'person'].map((name) => toTextColumn(name, name)),
+  ...(['line_number', 'times', 'pause_ms', 'tokens', 'estimated_tokens', 'cost_usd'] as const).map(
+    (name): ExportColumn => ({ label: name, read: (row) => (row as Finding)[name] }),
+  ),
+];
+
+interface FindingTableProps {
+  kind: FindingKind;
+  figures: KindFigures | undefined;
+  filter: ViewQuery;
+  time: Search;
+  isDismissedShown: boolean;
+  showDismissed: (isShown: boolean) => void;
+}
+
+function FindingTable({
+  kind,
+  figures: sums,
+  filter,
+  time,
+  isDismissedShown,
+  showDismissed,
+}: FindingTableProps): ReactNode {
+  const { label, explanation, advice, about, figures } = KINDS[kind];
+  const dismissed = isDismissedShown ? ('only' as const) : undefined;
+  const report = useAnswer('/v1/analytics/findings', { ...filter, kind, dismissed, limit: SHOWN_ROWS });
+  const mayChange = useAnswer('/v1/whoami', {}).data?.scopes.includes('admin') ?? false;
+  const size = figures.at(-1);
+  // The size is beside the name, because narrow windows show only the first columns.
+  const columns = [
+    SESSION,
+    ...FIGURES.filter(({ id }) => id === size),
+    ...(about === undefined ? [] : [toAbout(about)]),
+    TIME,
+    ...FIGURES.filter(({ id }) => id !== size && figures.includes(id as Figure)),
+    ...(mayChange && !isDismissedShown ? [DISMISS] : []),
+  ];
   return (
     <>
       <p>
         {explanation} <span className="muted">{advice}</span>
       </p>
+      <Addressed kind={kind} filter={filter} mayChange={mayChange} />
+      <DismissedLine figures={sums} kind={kind} isShown={isDismissedShown} show={showDismissed} />
       <Answered of={report}>
-        {({ rows, truncated }) =>
+        {({ rows, truncated, filters }) =>
           rows.length === 0 ? (
-            <Empty title="Nothing in this time range">
-              <p>Choose a longer time range, or another kind above.</p>
+            <Empty title={isDismissedShown ? 'None dismissed in this period' : 'None in this period'}>
+              <p>Choose a longer period, or another category above.</p>
             </Empty>
           ) : (
             <>
+              <div className="between">
+                <h3>{label}</h3>
+                <ExportMenu title={label} columns={FILE_COLUMNS} rows={rows} filters={filters} time={time} />
+              </div>
               <DataTable
                 label={label}
                 columns={columns}

@@ -2,9 +2,13 @@
 
 export const DIMENSIONS = [
   ['model', 'model'],
-  ['project', 'project'],
+  ['repository', 'repository'],
+  ['project', 'folder'],
   ['agent', 'agent'],
   ['person', 'person'],
+  ['team', 'team'],
+  ['cost_centre', 'cost centre'],
+  ['kind_of_work', 'kind of work'],
 ] as const;
 export type Dimension = (typeof DIMENSIONS)[number][0];
 
@@ -13,11 +17,3 @@ export const METRICS = [
   ['tokens', 'Tokens'],
 ] as const;
 export type Metric = (typeof METRICS)[number][0];
-
-export const STEPS = [
-  ['hour', 'hours'],
-  ['day', 'days'],
-  ['week', 'weeks'],
-  ['month', 'months'],
-] as const;
-export type Step = (typeof STEPS)[number][0];

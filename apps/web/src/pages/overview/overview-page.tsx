@@ -1,71 +1,75 @@
 import './overview.css';
 import type { UsageReport } from '@recount/contract';
+import { countDays } from '@recount/contract/periods';
 import { SESSIONS_OF_USAGE } from '@recount/contract/reports/page-figures';
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
-import { type Period, readPeriod, toPeriodBefore, toTimeSearch } from '../../format/period.ts';
-import { formatChange, TIME_ZONE } from '../../format/values.ts';
+import { lazy, type ReactNode, Suspense } from 'react';
+import { DIMENSIONS as DIMENSIONS_OF_ALL, readFilters } from '../../format/dimensions.ts';
+import { type Period, readPeriodBefore } from '../../format/period.ts';
+import { formatChange, formatCompact, formatCount, formatMoney, TIME_ZONE } from '../../format/values.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
-import { Caveats } from '../../ui/caveats.tsx';
+import { STEPS, type Step, toDefaultStep } from '../../ui/chart/step.ts';
 import { Choice } from '../../ui/choice.tsx';
+import { ExploreDemo } from '../../ui/demo.tsx';
 import { Count, Money, Percent, Tokens } from '../../ui/figures.tsx';
-import { PeriodPicker } from '../../ui/period-picker.tsx';
 import { Answered, Empty } from '../../ui/states.tsx';
-import { useDefaultPeriod } from '../../ui/use-default-period.ts';
-import { useUrlState } from '../../ui/use-url-state.ts';
-import { DIMENSIONS, METRICS, STEPS, type Step } from './choices.ts';
-import { Health } from './health.tsx';
+import { TrustLine } from '../../ui/trust-line.tsx';
+import { useView, type View } from '../../ui/use-view.ts';
+import { MeantNames, ViewBar } from '../../ui/view-bar.tsx';
+import { Budgets } from './budgets.tsx';
+import { DIMENSIONS, type Dimension, METRICS } from './choices.ts';
 import { HeatMap } from './heat-map.tsx';
-import { Tops } from './tops.tsx';
-import { UsageChart } from './usage-chart.tsx';
+import { MOVER_BREAKDOWNS, Movers } from './movers.tsx';
+import { Running, Stuck } from './now.tsx';
+import { OnTrack } from './on-track.tsx';
+import { listShareBreakdowns, Shares } from './shares.tsx';
+import { TopSessions } from './top-sessions.tsx';
+import { listChartBreakdowns, UsageChart } from './usage-chart.tsx';
+
+/** Most workspaces have none. */
+const Plans = lazy(async () => ({ default: (await import('../../ui/plans.tsx')).Plans }));
 
 /** For longer periods, hours would be too narrow to see. */
 const MAX_HOUR_DAYS = 14;
+const MAX_ROWS = 10_000;
 
-function toDays({ from, to }: Period): number {
-  return from === undefined || to === undefined
-    ? Number.POSITIVE_INFINITY
-    : (Date.parse(to) - Date.parse(from)) / 86_400_000;
-}
-
-const toDefaultStep = (days: number): Step => (days <= 2 ? 'hour' : days <= 120 ? 'day' : 'week');
+const toDays = ({ from, to }: Period): number =>
+  from === undefined || to === undefined ? Number.POSITIVE_INFINITY : countDays({ from, to });
 
 /** The use of money and tokens, and the state of the installation. */
 export function OverviewPage(): ReactNode {
-  const [state, change] = useUrlState();
-  const { fallback, isKnown } = useDefaultPeriod(state);
-  const period = readPeriod(state, fallback);
-  const days = toDays(period);
+  const view = useView();
+  const { state, change, query, time } = view;
+  const days = toDays(query);
   const steps = STEPS.filter(([id]) => id !== 'hour' || days <= MAX_HOUR_DAYS);
   const step = steps.find(([id]) => id === state.step)?.[0] ?? toDefaultStep(days);
   const by = DIMENSIONS.find(([id]) => id === state.by)?.[0] ?? 'model';
   const metric = METRICS.find(([id]) => id === state.metric)?.[0] ?? 'cost';
-  const query = { ...period, time_zone: TIME_ZONE };
-  const time = toTimeSearch(state, fallback);
-  const totals = useAnswer('/v1/analytics/usage', { ...query, group_by: step, limit: 10_000 }, { isEnabled: isKnown });
-  const before = toPeriodBefore(period);
-  const earlier = useAnswer(
-    '/v1/analytics/usage',
-    { ...before, time_zone: TIME_ZONE, group_by: '' },
-    { isEnabled: before !== undefined },
-  );
+  const filters = readFilters(state);
+  const { totals, changes, before, compared } = useReports(view, step, by);
   return (
     <div className="overview">
-      <div className="between">
-        <h1>Overview</h1>
-        <PeriodPicker state={state} fallback={fallback} change={change} />
-      </div>
+      <h1>Overview</h1>
+      <ViewBar {...view} />
+      <Stuck />
+      <OnTrack filters={filters} />
+      <Budgets />
+      <Suspense>
+        <Plans filters={filters} />
+      </Suspense>
       <Answered of={totals}>
         {(report) =>
           report.totals.own.responses === 0 ? (
             <NothingUsed
-              isAll={period.from === undefined}
+              isAll={query.from === undefined}
+              filters={report.filters}
               showAll={() => change({ period: 'all', from: undefined, to: undefined })}
             />
           ) : (
             <>
-              <Totals report={report} time={time} earlier={before === undefined ? undefined : earlier.data} />
-              <Caveats caveats={report.caveats} time={time} />
+              <Totals report={report} time={time} before={compared} />
+              <MeantNames filters={report.filters} />
+              <TrustLine caveats={report.caveats} cost={report.totals.own.cost_usd} query={query} time={time} />
               <section className="panel" aria-labelledby="over-time">
                 <div className="between">
                   <h2 id="over-time">{metric === 'cost' ? 'Cost' : 'Tokens'} over time</h2>
@@ -81,37 +85,95 @@ export function OverviewPage(): ReactNode {
                   </div>
                 </div>
                 <UsageChart
-                  // A legend of another dimension's names would be shown until the answer arrives.
-                  key={by}
-                  totals={report}
-                  query={query}
+                  report={report}
+                  period={query}
                   time={time}
                   step={step}
                   by={by}
                   metric={metric}
+                  // Hours without use have no bar, so the hours of two periods would not be beside each other.
+                  before={step === 'hour' ? undefined : compared}
                   zoom={(from, to) => change({ from, to, period: undefined, step: undefined })}
                 />
               </section>
-              <Tops query={query} time={time} />
+              <div className={before === undefined ? undefined : 'two'}>
+                {before !== undefined && <Movers of={changes} before={before.label} time={time} />}
+                <TopSessions query={query} time={time} />
+              </div>
+              <Shares
+                report={report}
+                changes={before && changes.data}
+                before={before?.label}
+                period={query}
+                step={step}
+                time={time}
+              />
             </>
           )
         }
       </Answered>
       <div className="two">
-        <HeatMap metric={metric} />
-        <Health />
+        <HeatMap metric={metric} filters={filters} />
+        <Running />
       </div>
     </div>
   );
 }
 
-function NothingUsed({ isAll, showAll }: { isAll: boolean; showAll: () => void }): ReactNode {
-  if (!isAll) {
+/** The reports of the period, and of the one before if it has one. */
+function useReports({ state, query, fallback, isKnown }: View, step: Step, by: Dimension) {
+  const before = readPeriodBefore(state, fallback);
+  const totals = useAnswer(
+    '/v1/analytics/usage',
+    {
+      ...query,
+      group_by: step,
+      breakdown: [...listChartBreakdowns(step, by), ...listShareBreakdowns(step)],
+      limit: MAX_ROWS,
+    },
+    { isEnabled: isKnown },
+  );
+  const earlier = useAnswer(
+    '/v1/analytics/usage',
+    { ...before?.period, time_zone: TIME_ZONE, ...readFilters(state), group_by: step, limit: MAX_ROWS },
+    { isEnabled: isKnown && before !== undefined },
+  );
+  const changes = useAnswer(
+    '/v1/analytics/changes',
+    {
+      ...query,
+      previous_from: before?.period.from,
+      previous_to: before?.period.to,
+      group_by: 'repository',
+      breakdown: MOVER_BREAKDOWNS,
+      limit: MAX_ROWS,
+    },
+    { isEnabled: isKnown && before !== undefined },
+  );
+  const compared = before && earlier.data && { report: earlier.data, ...before };
+  return { totals, changes, before, compared };
+}
+
+function NothingUsed({
+  isAll,
+  filters,
+  showAll,
+}: {
+  isAll: boolean;
+  filters: UsageReport['filters'];
+  showAll: () => void;
+}): ReactNode {
+  const whoami = useAnswer('/v1/whoami', {});
+  const isFiltered = DIMENSIONS_OF_ALL.some(({ name }) => filters[name as 'model'] !== null);
+  if (!isAll || isFiltered) {
     return (
       <Empty title="No activity in this period">
-        <button type="button" onClick={showAll}>
-          Show all time
-        </button>
+        <MeantNames filters={filters} />
+        {!isAll && (
+          <button type="button" onClick={showAll}>
+            Show all time
+          </button>
+        )}
       </Empty>
     );
   }
@@ -120,6 +182,7 @@ function NothingUsed({ isAll, showAll }: { isAll: boolean; showAll: () => void }
       <p>
         <code>recount backfill</code> finds the sessions of this machine’s agents, and uploads them once you agree.
       </p>
+      {whoami.data?.scopes.includes('operator') && <ExploreDemo />}
     </Empty>
   );
 }
@@ -128,51 +191,55 @@ interface TotalsProps {
   report: UsageReport;
   /** In the sessions page's parameters. */
   time: Record<string, string>;
-  earlier: UsageReport | undefined;
+  /** The period before, and its name. */
+  before: { report: UsageReport; label: string } | undefined;
 }
 
 /** Each one links to its sessions, highest first. */
-function Totals({ report, time, earlier }: TotalsProps): ReactNode {
+function Totals({ report, time, before: earlier }: TotalsProps): ReactNode {
   const { own, sessions } = report.totals;
-  const before = earlier?.totals;
+  const before = earlier?.report.totals;
+  const change = (now: number | null, then: number | null | undefined, format: (value: number) => string) =>
+    earlier === undefined ? undefined : formatChange(now, then, { format, before: earlier.label });
   return (
     <dl className="totals">
       <Total
         label="Cost"
         search={{ ...time, sort: 'cost_estimate_usd' }}
-        now={own.cost_usd}
-        before={before?.own.cost_usd}
+        change={change(own.cost_usd, before?.own.cost_usd, formatMoney)}
       >
         <Money value={own.cost_usd} />
       </Total>
       <Total
         label="Tokens"
         search={{ ...time, sort: 'cost_estimate_usd' }}
-        now={own.total_tokens}
-        before={before?.own.total_tokens}
+        change={change(own.total_tokens, before?.own.total_tokens, formatCompact)}
       >
         <Tokens value={own.total_tokens} />
       </Total>
       <Total
         label="Output"
         search={{ ...time, sort: 'tokens_out' }}
-        now={own.tokens_out}
-        before={before?.own.tokens_out}
+        change={change(own.tokens_out, before?.own.tokens_out, formatCompact)}
       >
         <Tokens value={own.tokens_out} />
       </Total>
       <Total
         label="API responses"
         search={{ ...time, sort: 'total_messages' }}
-        now={own.responses}
-        before={before?.own.responses}
+        change={change(own.responses, before?.own.responses, formatCount)}
       >
         <Count value={own.responses} />
       </Total>
-      <Total label="Sessions" hint={SESSIONS_OF_USAGE} search={time} now={sessions} before={before?.sessions}>
+      <Total
+        label="Sessions"
+        hint={SESSIONS_OF_USAGE}
+        search={time}
+        change={change(sessions, before?.sessions, formatCount)}
+      >
         <Count value={sessions} />
       </Total>
-      <Total label="Cache hit rate" search={time} now={null} before={null}>
+      <Total label="Cache hit rate" search={time}>
         <Percent value={own.cache_hit_ratio} />
       </Total>
     </dl>
@@ -184,18 +251,15 @@ function Total({
   label,
   hint,
   search,
-  now,
-  before,
+  change,
   children,
 }: {
   label: string;
   hint?: string;
   search: Record<string, string>;
-  now: number | null;
-  before: number | null | undefined;
+  change?: string | undefined;
   children: ReactNode;
 }): ReactNode {
-  const change = formatChange(now, before);
   return (
     <div>
       <dt title={hint}>{label}</dt>
@@ -204,7 +268,7 @@ function Total({
           {children}
         </Link>
       </dd>
-      {change !== undefined && <p className="muted">{change} the period before</p>}
+      {change !== undefined && <p className="muted">{change}</p>}
     </div>
   );
 }

@@ -4,15 +4,14 @@ import { toVisible } from '@recount/contract/conversation';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useState } from 'react';
-import { readPeriod } from '../../format/period.ts';
-import { TIME_ZONE, toShortPath } from '../../format/values.ts';
+import { toShortPath } from '../../format/values.ts';
 import { get, type Query } from '../../server-data/client.ts';
 import { Choice } from '../../ui/choice.tsx';
+import { type ExportColumn, ExportMenu, toTextColumn } from '../../ui/export-menu.tsx';
 import { Time } from '../../ui/figures.tsx';
-import { PeriodPicker } from '../../ui/period-picker.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
-import { type UrlState, useUrlState } from '../../ui/use-url-state.ts';
-import { toTitle } from '../sessions/to-title.ts';
+import { useView, type View } from '../../ui/use-view.ts';
+import { MeantNames, ViewBar } from '../../ui/view-bar.tsx';
 
 const PAGE_RESULTS = 50;
 const TYPING_PAUSE_MS = 250;
@@ -46,8 +45,8 @@ const KIND_NAMES: Readonly<Record<string, string>> = {
   context: 'Context',
 };
 
-function toQuery(state: UrlState): Query<'/v1/search'> {
-  const { q = '', project, agent, model } = state;
+function toQuery({ state, query }: Pick<View, 'state' | 'query'>): Query<'/v1/search'> {
+  const { q = '' } = state;
   const pick = <Id extends string>(
     options: readonly (readonly [Id, string])[],
     value: string | undefined,
@@ -58,26 +57,23 @@ function toQuery(state: UrlState): Query<'/v1/search'> {
     ...(kind && { kind }),
     mode: pick(MODES, state.mode) ?? 'text',
     sort: pick(SORTS, state.sort) ?? 'relevance',
-    ...(project && { project }),
-    ...(agent && { agent }),
-    ...(model && { model }),
-    ...readPeriod(state, 'all'),
-    time_zone: TIME_ZONE,
+    ...query,
     limit: PAGE_RESULTS,
   };
 }
 
 /** Searches the texts of all sessions while the user types. */
 export function SearchPage(): ReactNode {
-  const [state, change] = useUrlState();
-  const { q = '', kind = '', mode = 'text', sort = 'relevance' } = state;
+  const view = useView('all');
+  const { change } = view;
+  const { q = '', kind = '', mode = 'text', sort = 'relevance' } = view.state;
   const [text, setText] = useState(q);
   useEffect(() => {
     if (text === q) return;
     const timer = setTimeout(() => change({ q: text }, { replace: true }), TYPING_PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text, q, change]);
-  const query = toQuery(state);
+  const query = toQuery(view);
   const found = useInfiniteQuery({
     queryKey: ['/v1/search', 'pages', query],
     queryFn: ({ pageParam, signal }): Promise<SearchResultList> =>
@@ -121,8 +117,8 @@ export function SearchPage(): ReactNode {
           options={SORTS as readonly (readonly [string, string])[]}
           change={(value) => change({ sort: value })}
         />
-        <PeriodPicker state={state} fallback="all" change={change} />
       </div>
+      <ViewBar {...view} />
       {query.q === '' ? (
         <Empty title="Search prompts, answers, thinking, tool inputs and results">
           <p>Matches whole words and parts of identifiers. Use “Any part” for substrings (3+ characters).</p>
@@ -133,12 +129,8 @@ export function SearchPage(): ReactNode {
         <Loading what="Searching" />
       ) : (
         <>
-          <p className="muted" role="status">
-            {first.match_count.toLocaleString()}
-            {first.is_match_count_capped ? ' or more' : ''} {first.match_count === 1 ? 'match' : 'matches'}
-            {first.waiting_sessions > 0 &&
-              `; ${first.waiting_sessions.toLocaleString()} sessions are not indexed yet and may contain more`}
-          </p>
+          <MeantNames filters={first.filters} />
+          <ResultsHead found={first} results={results} query={query} time={view.time} />
           {results.length === 0 && (
             <Empty title="Nothing was found">
               <p>Try fewer words, or “any part” for a piece of a word.</p>
@@ -158,6 +150,51 @@ export function SearchPage(): ReactNode {
   );
 }
 
+/** Without the texts, because secrets in them are not replaced. */
+const FILE_COLUMNS: readonly ExportColumn[] = [
+  ...['session_id', 'title', 'project', 'kind', 'timestamp', 'message_id'].map((name) => toTextColumn(name, name)),
+  {
+    label: 'link',
+    read: (row) => {
+      const { session_id, message_id } = row as SearchResult;
+      return new URL(`/sessions/${encodeURIComponent(session_id)}?message=${message_id}`, location.href).href;
+    },
+  },
+];
+
+interface ResultsHeadProps {
+  found: SearchResultList;
+  /** All that are loaded. */
+  results: readonly SearchResult[];
+  query: Query<'/v1/search'>;
+  time: Record<string, string>;
+}
+
+/** The number of matches, and the export of those that are loaded. */
+const ResultsHead = ({ found, results, query, time }: ResultsHeadProps): ReactNode => (
+  <div className="between">
+    <MatchCount found={found} />
+    {results.length > 0 && (
+      <ExportMenu
+        title="Search results"
+        columns={FILE_COLUMNS}
+        rows={results}
+        filters={{ ...found.filters, q: query.q, kind: query.kind ?? null, mode: query.mode }}
+        time={time}
+      />
+    )}
+  </div>
+);
+
+const MatchCount = ({ found }: { found: SearchResultList }): ReactNode => (
+  <p className="muted" role="status">
+    {found.match_count.toLocaleString()}
+    {found.is_match_count_capped ? ' or more' : ''} {found.match_count === 1 ? 'match' : 'matches'}
+    {found.waiting_sessions > 0 &&
+      `; ${found.waiting_sessions.toLocaleString()} sessions are not indexed yet and may contain more`}
+  </p>
+);
+
 /** Groups results by session, in the order of each session's first result. */
 const groupBySession = (results: readonly SearchResult[]): SearchResult[][] => [
   ...Map.groupBy(results, ({ session_id }) => session_id).values(),
@@ -170,8 +207,8 @@ function SessionResults({ results }: { results: SearchResult[] }): ReactNode {
   return (
     <section className="found">
       <h2>
-        {first.is_subagent && <span className="tag">sub-agent</span>} <Link {...toSession}>{toTitle(first)}</Link>{' '}
-        <span className="muted">{toShortPath(first.project)}</span>
+        {first.is_subagent && <span className="tag">sub-agent</span>}{' '}
+        <Link {...toSession}>{toVisible(first.title)}</Link> <span className="muted">{toShortPath(first.project)}</span>
       </h2>
       <ol>
         {results.map((result) => (

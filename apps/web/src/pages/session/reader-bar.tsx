@@ -33,7 +33,7 @@ export function ReaderBar({
   session,
   turns,
   current,
-  foundCount,
+  found,
   expansion,
   goTo,
   jump,
@@ -43,8 +43,8 @@ export function ReaderBar({
   session: SessionDetail;
   turns: readonly OutlineTurn[];
   current: number;
-  /** Undefined while there is no search, or its result is unknown. */
-  foundCount: number | undefined;
+  /** Indexes of turns, ascending. Undefined while there is no search, or its result is unknown. */
+  found: readonly number[] | undefined;
   expansion: Expansion;
   goTo: (index: number) => void;
   jump: (direction: Direction, matches: Matches) => void;
@@ -80,11 +80,14 @@ export function ReaderBar({
             goToFound(1);
           }}
         >
-          <FindField />
-          {foundCount !== undefined && (
-            <span className="muted" role="status">
-              {foundCount.toLocaleString()} {foundCount === 1 ? 'message' : 'messages'}
-            </span>
+          <FindField goToPrevious={() => goToFound(-1)} />
+          {found !== undefined && (
+            <>
+              <span className="muted" role="status">
+                {toPlace(found, current)}
+              </span>
+              {found.length > 0 && <Jump label="match" isLabelShown={false} jump={goToFound} />}
+            </>
           )}
         </form>
       </div>
@@ -92,7 +95,15 @@ export function ReaderBar({
   );
 }
 
-function FindField(): ReactNode {
+/** "3 of 74 messages", or "74 messages" if none of them is selected. */
+function toPlace(found: readonly number[], current: number): string {
+  const place = found.indexOf(current);
+  const count = `${found.length.toLocaleString()} ${found.length === 1 ? 'message' : 'messages'}`;
+  return place < 0 ? count : `${(place + 1).toLocaleString()} of ${count}`;
+}
+
+/** Enter goes to the next match, Shift and Enter to the previous one. */
+function FindField({ goToPrevious }: { goToPrevious: () => void }): ReactNode {
   const [{ find = '' }, change] = useUrlState();
   const [text, setText] = useState(find);
   useEffect(() => {
@@ -107,6 +118,11 @@ function FindField(): ReactNode {
       placeholder="Find in this session"
       value={text}
       onChange={({ target }) => setText(target.value)}
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter' || !event.shiftKey) return;
+        event.preventDefault();
+        goToPrevious();
+      }}
     />
   );
 }
@@ -141,10 +157,12 @@ function CopyButton({ sessionId }: { sessionId: string }): ReactNode {
 
 function Jump({
   label,
+  isLabelShown = true,
   keys,
   jump,
 }: {
   label: string;
+  isLabelShown?: boolean;
   keys?: [string, string];
   jump: (direction: Direction) => void;
 }): ReactNode {
@@ -159,7 +177,7 @@ function Jump({
       >
         ↑
       </button>
-      {label}
+      {isLabelShown && label}
       <button
         type="button"
         className="quiet"

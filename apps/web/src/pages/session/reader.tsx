@@ -1,12 +1,13 @@
 import type { Outline, OutlineTurn, SessionDetail } from '@recount/contract';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import {
+  lazy,
   type ReactNode,
   type RefObject,
+  Suspense,
   useCallback,
   useEffect,
   useLayoutEffect,
-  useMemo,
   useRef,
   useState,
 } from 'react';
@@ -16,10 +17,13 @@ import { Failure } from '../../ui/states.tsx';
 import { useKeys } from '../../ui/use-keys.ts';
 import { useUrlState } from '../../ui/use-url-state.ts';
 import { type Direction, isError, isPrompt, type Matches, ReaderBar } from './reader-bar.tsx';
+import { useFind } from './use-find.ts';
 import { useKeptPlace } from './use-kept-place.ts';
-import { type ConversationKey, useOutline } from './use-outline.ts';
-import { useTextMarks } from './use-text-marks.ts';
+import type { ConversationKey } from './use-outline.ts';
 import { useTurns } from './use-turns.ts';
+
+/** Loaded after the conversation, which is there without it. */
+const PromptOutline = lazy(async () => ({ default: (await import('./prompt-outline.tsx')).PromptOutline }));
 
 const ESTIMATED_TURN_PX = 120;
 const OVERSCAN_TURNS = 4;
@@ -59,7 +63,10 @@ export function Reader({
     error,
     retry,
   } = useTurns(conversation, outline, items[0]?.index ?? 0, items.at(-1)?.index ?? 0);
-  const scrollTo = useKeptPlace(virtual, items.filter(({ index }) => findLoaded(index) !== undefined).length);
+  const { scrollTo, release } = useKeptPlace(
+    virtual,
+    items.filter(({ index }) => findLoaded(index) !== undefined).length,
+  );
   const goTo = useCallback(
     (index: number) => {
       if (index < 0 || index >= turns.length) return;
@@ -69,9 +76,7 @@ export function Reader({
     [turns.length, scrollTo],
   );
   useLinkedMessage(message, turns, goTo);
-  const wanted = find.trim();
-  const found = useFoundTurns(conversation, turns, wanted);
-  useTextMarks(list, wanted.toLowerCase());
+  const found = useFind(find, { conversation, turns, selected, findLoaded, expansion, list, barHeightPx, release });
   const jump = (direction: Direction, matches: Matches): void => goTo(findTurn(turns, selected, direction, matches));
   const goToFound = (direction: Direction): void => goTo(findFound(found ?? [], selected, direction));
   useReaderKeys({
@@ -83,12 +88,7 @@ export function Reader({
   });
   return (
     <>
-      <ReaderBar
-        ref={bar}
-        {...{ session, turns, expansion, goTo, jump, goToFound }}
-        current={selected}
-        foundCount={found?.length}
-      />
+      <ReaderBar ref={bar} {...{ session, turns, expansion, goTo, jump, goToFound }} current={selected} found={found} />
       {outline.is_cut && (
         <p className="caveats">
           These are the first {outline.message_count.toLocaleString()} messages. The raw transcript has all of them.
@@ -98,22 +98,27 @@ export function Reader({
         Only messages that were visible are printed. “Printable page”, above the conversation, has all of them.
       </p>
       {error !== null && <Failure error={error} retry={retry} />}
-      <div ref={list} className="turns" style={{ height: virtual.getTotalSize() }}>
-        {items.map(({ index, start, key }) => {
-          const turn = findLoaded(index);
-          const shown =
-            turn === undefined ? (
-              <UnloadedTurn turn={turns[index]} />
-            ) : (
-              <TurnView turn={turn} isSelected={index === selected} />
+      <div className="reader-columns">
+        <Suspense>
+          <PromptOutline turns={turns} goTo={goTo} current={selected} />
+        </Suspense>
+        <div ref={list} className="turns" style={{ height: virtual.getTotalSize() }}>
+          {items.map(({ index, start, key }) => {
+            const turn = findLoaded(index);
+            const shown =
+              turn === undefined ? (
+                <UnloadedTurn turn={turns[index]} />
+              ) : (
+                <TurnView turn={turn} isSelected={index === selected} />
+              );
+            const style = { transform: `translateY(${start - marginPx}px)` };
+            return (
+              <div key={key} ref={virtual.measureElement} data-index={index} className="turn-place" style={style}>
+                {shown}
+              </div>
             );
-          const style = { transform: `translateY(${start - marginPx}px)` };
-          return (
-            <div key={key} ref={virtual.measureElement} data-index={index} className="turn-place" style={style}>
-              {shown}
-            </div>
-          );
-        })}
+          })}
+        </div>
       </div>
     </>
   );
@@ -130,20 +135,6 @@ function useMeasuredTop(list: RefObject<HTMLElement | null>, bar: RefObject<HTML
       setBarHeightPx(bar.current.offsetHeight + (Number.parseFloat(getComputedStyle(bar.current).top) || 0));
   });
   return { marginPx, barHeightPx };
-}
-
-/** Indexes of the turns that contain the text; undefined while there is no search, or its result is unknown. */
-function useFoundTurns(
-  conversation: ConversationKey,
-  turns: readonly OutlineTurn[],
-  text: string,
-): readonly number[] | undefined {
-  const { data, isPlaceholderData } = useOutline(conversation, text);
-  return useMemo(() => {
-    if (text === '' || data === undefined || isPlaceholderData) return undefined;
-    const ids = new Set(data.turns.map(({ id }) => id));
-    return turns.flatMap(({ id }, index) => (ids.has(id) ? [index] : []));
-  }, [turns, text, data, isPlaceholderData]);
 }
 
 interface ReaderMoves {

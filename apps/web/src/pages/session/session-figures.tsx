@@ -4,6 +4,10 @@ import { useAnswer } from '../../server-data/use-answer.ts';
 import { Count, Duration, Money, Tokens } from '../../ui/figures.tsx';
 import { CHANGES_NOTE, ChangedLines } from './session-changes.tsx';
 
+/** The report on this session alone. */
+export const useSessionTotals = ({ session_id }: SessionDetail) =>
+  useAnswer('/v1/analytics/sessions', { session_id, subagents: 'include', top: 0 });
+
 /** The session's totals. */
 export function SessionFigures({
   session,
@@ -12,8 +16,7 @@ export function SessionFigures({
   session: SessionDetail;
   changes: SessionChanges | undefined;
 }): ReactNode {
-  const query = { session_id: session.session_id, subagents: 'include', top: 0 } as const;
-  const active = useAnswer('/v1/analytics/sessions', query);
+  const active = useSessionTotals(session);
   return (
     <dl className="strip">
       <Costs session={session} />
@@ -60,19 +63,21 @@ function Costs({ session }: { session: SessionDetail }): ReactNode {
       <Item label="Cost" note="By the prices of this workspace; every response that the transcript holds">
         <Money value={session.cost_estimate_usd} />
       </Item>
-      <Item
-        label="Own"
-        note="Responses that only this session counts. Over all sessions, own costs add up to the total"
-      >
-        <Money value={usage.own.cost_usd} />
-      </Item>
       {usage.shared.responses > 0 && (
-        <Item
-          label="Shared"
-          note="Copies of responses that are counted in another session, as this one was forked or resumed from it"
-        >
-          <Money value={usage.shared.cost_usd} />
-        </Item>
+        <>
+          <Item
+            label="Not shared"
+            note="Responses that only this session counts. Over all sessions, own costs add up to the total"
+          >
+            <Money value={usage.own.cost_usd} />
+          </Item>
+          <Item
+            label="Shared"
+            note="Copies of responses that are counted in another session, as this one was forked or resumed from it"
+          >
+            <Money value={usage.shared.cost_usd} />
+          </Item>
+        </>
       )}
       {row !== undefined && (
         <Item

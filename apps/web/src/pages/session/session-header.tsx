@@ -1,53 +1,76 @@
-import type { Session, SessionDetail } from '@recount/contract';
+import type { Outline, Session, SessionDetail } from '@recount/contract';
 import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
-import { formatBytes, toShortModel } from '../../format/values.ts';
-import { toUrl } from '../../server-data/client.ts';
-import { Count, Money, Time } from '../../ui/figures.tsx';
-import { toTitle } from '../sessions/to-title.ts';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { toShortModel } from '../../format/values.ts';
+import { Time } from '../../ui/figures.tsx';
+import { Loading } from '../../ui/states.tsx';
+import { toListSearch } from '../sessions/list-query.ts';
+import { AnnotatedTitle } from './annotation.tsx';
 import { Repository } from './repository.tsx';
-import { ChangedFiles, PullRequests, useSessionChanges } from './session-changes.tsx';
-import { SessionFigures } from './session-figures.tsx';
+import { useSessionChanges } from './session-changes.tsx';
 import { ShareButton } from './share-button.tsx';
+
+/** Loaded once there are any. */
+const ChangedFiles = lazy(async () => ({ default: (await import('./changed-files.tsx')).ChangedFiles }));
+const PullRequests = lazy(async () => ({ default: (await import('./pull-requests.tsx')).PullRequests }));
+/** Loaded after the title. */
+const SessionDetails = lazy(async () => ({ default: (await import('./session-details.tsx')).SessionDetails }));
+/** Loaded when it is opened. */
+const CostPanel = lazy(async () => ({ default: (await import('./cost-panel.tsx')).CostPanel }));
 
 /** The session's description and totals. */
 export function SessionHeader({
   session,
+  steps,
   subagents,
   transcriptId,
+  outline,
 }: {
   session: SessionDetail;
+  /** The way to other sessions of the list. */
+  steps: ReactNode;
   subagents: readonly Session[];
   /** The version shown, if it is not the primary one. */
   transcriptId: string | undefined;
+  outline: Outline | undefined;
 }): ReactNode {
+  const [isCostOpen, setCostOpen] = useState(false);
   const changes = useSessionChanges(session, transcriptId);
   return (
     <header className="session-header">
       <div className="between">
-        <p className="muted">
-          <Link to="/sessions">Sessions</Link>
+        <div className="row muted">
+          <Link to="/sessions" search={toListSearch as never}>
+            Sessions
+          </Link>
           {session.parent_session_id !== null && (
             <>
-              {' / '}
+              /
               <Link to="/sessions/$sessionId" params={{ sessionId: session.parent_session_id } as never}>
                 the session that started this sub-agent
               </Link>
             </>
           )}
-        </p>
+          {steps}
+        </div>
         <ShareButton sessionId={session.session_id} />
       </div>
-      <h1>{toTitle(session)}</h1>
+      <AnnotatedTitle session={session} />
       <Facts session={session} />
-      <SessionFigures session={session} changes={changes} />
-      <SessionCaveats session={session} />
-      <div className="row session-more">
-        <Versions session={session} />
-        {changes !== undefined && <ChangedFiles changes={changes} />}
-        {subagents.length > 0 && <SubagentList subagents={subagents} />}
-      </div>
+      <Suspense>
+        <SessionDetails session={session} subagents={subagents} changes={changes}>
+          <details onToggle={({ currentTarget }) => setCostOpen(currentTarget.open)}>
+            <summary>Where the cost comes from</summary>
+            {isCostOpen && (
+              <Suspense fallback={<Loading />}>
+                <CostPanel session={session} outline={outline} />
+              </Suspense>
+            )}
+          </details>
+          <Suspense>{changes !== undefined && <ChangedFiles changes={changes} />}</Suspense>
+        </SessionDetails>
+      </Suspense>
     </header>
   );
 }
@@ -62,102 +85,21 @@ const Facts = ({ session }: { session: SessionDetail }): ReactNode => (
         {toVisible(session.project)}
       </Link>
     )}
-    <Repository address={session.repository} commit={session.commit_hash} />
+    <Repository address={session.repository_url ?? session.repository} commit={session.commit_hash} />
     {session.git_branch !== null && <span className="mono">{toVisible(session.git_branch)}</span>}
-    <PullRequests sessionId={session.session_id} />
+    <Suspense>
+      <PullRequests sessionId={session.session_id} />
+    </Suspense>
+    {session.person !== null && (
+      <Link
+        to="/sessions"
+        search={{ person: session.person } as never}
+        title={session.person === session.sent_person ? '' : `Uploaded as ${session.sent_person}`}
+      >
+        {toVisible(session.person)}
+      </Link>
+    )}
     <span title={session.models.join(', ')}>{session.models.map(toShortModel).join(', ')}</span>
     <Time iso={session.first_timestamp} />
   </p>
-);
-
-/** Known inaccuracies of the figures, in sentences. */
-function SessionCaveats({ session }: { session: SessionDetail }): ReactNode {
-  const { usage, tokens_in, output_only_count: outputOnly, disagreeing_response_count: disagreeing } = session;
-  const { transcripts, extended_by: extensions } = session;
-  const { unfinalised, unpriced } = usage.own;
-  const issues = transcripts.reduce((sum, { error_count }) => sum + error_count, 0);
-  const lines = [
-    tokens_in === null && 'Tokens and cost are unknown, because the transcript has no usage.',
-    outputOnly > 0 &&
-      `${outputOnly.toLocaleString()} responses have only output, because a run of the agent was cut off before it reported the rest. Tokens and cost are too low.`,
-    unpriced.responses > 0 && `${unpriced.responses.toLocaleString()} responses have no price and are not in the cost.`,
-    unfinalised.responses > 0 &&
-      `${unfinalised.responses.toLocaleString()} responses have incomplete output counts. Actual output is about ${Math.max(0, unfinalised.estimated_tokens_out - unfinalised.tokens_out).toLocaleString()} tokens higher (not included).`,
-    disagreeing > 0 && `${disagreeing.toLocaleString()} responses have other figures in other sessions.`,
-    extensions.length > 0 &&
-      `Extended by ${new Intl.ListFormat('en').format(extensions.map(({ person, uploader_key_id }) => person ?? `key ${uploader_key_id}`))}: this session counts for ${session.person ?? `key ${session.uploader_key_id}`}, who uploaded it first.`,
-  ].filter((line) => line !== false);
-  if (lines.length === 0 && issues === 0) return null;
-  const faulty = transcripts.find(({ error_count }) => error_count > 0);
-  return (
-    <div className="caveats">
-      {lines.map((line) => (
-        <p key={line}>{line}</p>
-      ))}
-      {faulty !== undefined && (
-        <p>
-          <Link to="/uploads" search={{ transcript: faulty.id } as never}>
-            {issues.toLocaleString()} lines could not be read wholly
-          </Link>
-          ; the raw bytes have them.
-        </p>
-      )}
-    </div>
-  );
-}
-
-function Versions({ session }: { session: SessionDetail }): ReactNode {
-  const { transcripts, primary_transcript_id: primary } = session;
-  return (
-    <details>
-      <summary>{transcripts.length === 1 ? 'Raw transcript' : `${transcripts.length} versions`}</summary>
-      <ul className="versions">
-        {transcripts.map((each) => (
-          <li key={each.id}>
-            <Time iso={each.created_at} /> · {each.status}
-            {each.is_diverged ? ', diverged' : ''} · {formatBytes(each.size_bytes)} · {each.line_count.toLocaleString()}{' '}
-            lines ·{' '}
-            <a href={toUrl('/v1/transcripts/{transcript_id}/raw', { transcript_id: each.id })} download>
-              Download
-            </a>
-            {each.status === 'ingested' && each.id !== primary && (
-              <>
-                {' · '}
-                <Link
-                  to="/sessions/$sessionId"
-                  params={{ sessionId: session.session_id } as never}
-                  search={{ transcript: each.id } as never}
-                >
-                  Read this version
-                </Link>
-              </>
-            )}
-          </li>
-        ))}
-      </ul>
-      {!session.is_subagent && (
-        <p className="muted">
-          <code>recount restore {session.session_id}</code> writes it back so that its agent can resume it.
-        </p>
-      )}
-    </details>
-  );
-}
-
-const SubagentList = ({ subagents }: { subagents: readonly Session[] }): ReactNode => (
-  <details>
-    <summary>
-      {subagents.length.toLocaleString()} {subagents.length === 1 ? 'sub-agent' : 'sub-agents'}
-    </summary>
-    <ul className="versions">
-      {subagents.map((each) => (
-        <li key={each.session_id}>
-          <Link to="/sessions/$sessionId" params={{ sessionId: each.session_id } as never}>
-            {toTitle(each).slice(0, 120)}
-          </Link>{' '}
-          · <Count value={each.total_messages} /> messages · <Money value={each.cost_estimate_usd} />
-        </li>
-      ))}
-    </ul>
-  </details>
 );

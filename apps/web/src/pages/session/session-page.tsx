@@ -11,15 +11,19 @@ import { TranscriptContext } from '../../transcript/transcript-context.ts';
 import { Answered, Empty } from '../../ui/states.tsx';
 import { usePageTitle } from '../../ui/use-page-title.ts';
 import { useUrlState } from '../../ui/use-url-state.ts';
-import { toTitle } from '../sessions/to-title.ts';
 import { Reader } from './reader.tsx';
 import { SessionHeader } from './session-header.tsx';
 import { createSubagentRenderer } from './subagents.tsx';
+import { useListOpen } from './use-list-open.ts';
 import { useOutline } from './use-outline.ts';
 import { useUnsettledStreams } from './use-unsettled-streams.ts';
 
 /** Loaded with the first running stream. */
 const LiveView = lazy(async () => ({ default: (await import('./live-view.tsx')).LiveView }));
+
+/** Loaded after the session. */
+const SessionList = lazy(async () => ({ default: (await import('./session-list.tsx')).SessionList }));
+const SessionSteps = lazy(async () => ({ default: (await import('./session-steps.tsx')).SessionSteps }));
 
 const MAX_SUBAGENTS = 500;
 /** Polling interval while a session's first stream runs and there is no transcript. */
@@ -28,13 +32,31 @@ const FIRST_TRANSCRIPT_MS = 5000;
 /** A session with its totals, its conversation, and its activity while it runs. */
 export function SessionPage(): ReactNode {
   const { sessionId = '' } = useParams({ strict: false }) as { sessionId?: string };
-  return <SessionOrStream key={sessionId} sessionId={sessionId} />;
+  const { isOpen, isBeside, setOpen } = useListOpen();
+  return (
+    <div className="session-layout" data-list={isOpen && isBeside}>
+      {isOpen && (
+        <Suspense fallback={isBeside && <div className="session-list" />}>
+          <SessionList sessionId={sessionId} isBeside={isBeside} close={() => setOpen(false)} />
+        </Suspense>
+      )}
+      <SessionOrStream
+        key={sessionId}
+        sessionId={sessionId}
+        steps={
+          <Suspense>
+            <SessionSteps sessionId={sessionId} isListOpen={isOpen} toggleList={() => setOpen(!isOpen)} />
+          </Suspense>
+        }
+      />
+    </div>
+  );
 }
 
 /**
  * A session whose first stream is still running has no transcript, and so no figures. Only its live output is shown.
  */
-function SessionOrStream({ sessionId }: { sessionId: string }): ReactNode {
+function SessionOrStream({ sessionId, steps }: { sessionId: string; steps: ReactNode }): ReactNode {
   const [wasMissing, setWasMissing] = useState(false);
   const [isFirstRun, setFirstRun] = useState(false);
   const detail = useAnswer(
@@ -65,13 +87,29 @@ function SessionOrStream({ sessionId }: { sessionId: string }): ReactNode {
         {live}
       </div>
     );
-  return <Answered of={detail}>{(session) => <LoadedSession session={session}>{live}</LoadedSession>}</Answered>;
+  return (
+    <Answered of={detail}>
+      {(session) => (
+        <LoadedSession session={session} steps={steps}>
+          {live}
+        </LoadedSession>
+      )}
+    </Answered>
+  );
 }
 
-function LoadedSession({ session, children }: { session: SessionDetail; children: ReactNode }): ReactNode {
+function LoadedSession({
+  session,
+  steps,
+  children,
+}: {
+  session: SessionDetail;
+  steps: ReactNode;
+  children: ReactNode;
+}): ReactNode {
   const { session_id: sessionId, subagent_count: subagentCount } = session;
   const [{ transcript }] = useUrlState();
-  usePageTitle(toTitle(session));
+  usePageTitle(toVisible(session.title));
   const conversation = { sessionId, transcriptId: transcript, revision: session.updated_at };
   const outline = useOutline(conversation);
   const subagents = useAnswer(
@@ -82,14 +120,25 @@ function LoadedSession({ session, children }: { session: SessionDetail; children
   const [expansion] = useState(createExpansion);
   const transcriptId = outline.data?.transcript_id ?? '';
   const context = useMemo(
-    () => ({ transcriptId, sessionId, renderSubagent: createSubagentRenderer(subagents.data?.sessions ?? []) }),
-    [transcriptId, sessionId, subagents.data],
+    () => ({
+      transcriptId,
+      sessionId,
+      isSubagent: session.is_subagent,
+      renderSubagent: createSubagentRenderer(subagents.data?.sessions ?? []),
+    }),
+    [transcriptId, sessionId, session.is_subagent, subagents.data],
   );
   return (
     <TranscriptContext value={context}>
       <ExpansionContext value={expansion}>
         <div className="session-page">
-          <SessionHeader session={session} subagents={subagents.data?.sessions ?? []} transcriptId={transcript} />
+          <SessionHeader
+            session={session}
+            steps={steps}
+            subagents={subagents.data?.sessions ?? []}
+            transcriptId={transcript}
+            outline={outline.data}
+          />
           <Answered of={outline}>
             {(data) =>
               data.turns.length > 0 ? (

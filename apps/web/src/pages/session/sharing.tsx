@@ -4,18 +4,13 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { formatCounted, TIME_ZONE } from '../../format/values.ts';
 import { type Body, send, toUrl } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
+import { DialogButtons } from '../../ui/dialog-buttons.tsx';
 import { Time } from '../../ui/figures.tsx';
+import { LifetimeChoice } from '../../ui/lifetime-choice.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { ShownOnce } from '../../ui/shown-once.tsx';
 import { Failure } from '../../ui/states.tsx';
 
-const LIFETIMES = [
-  [1, 'in a day'],
-  [7, 'in a week'],
-  [30, 'in 30 days'],
-  [365, 'in a year'],
-] as const;
-const DEFAULT_DAYS = 30;
 const LINKS_INTERVAL_MS = 3000;
 
 /** Creates links to a session, lists the active ones, and revokes them. */
@@ -54,31 +49,14 @@ export function Sharing({ sessionId, close }: { sessionId: string; close: () => 
         Anyone with the link can read the session and its sub-agents as they are now, without a key. Detected secrets
         are redacted. <a href={preview}>Preview the page</a> before sharing.
       </p>
-      <form className="share-form" onSubmit={onSubmit}>
-        <label className="row">
-          Expires
-          <select name="days" defaultValue={DEFAULT_DAYS}>
-            {LIFETIMES.map(([days, label]) => (
-              <option key={days} value={days}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
+      <form className="modal-form" onSubmit={onSubmit}>
+        <LifetimeChoice />
         <label className="row">
           <input type="checkbox" checked={isSanitized} onChange={({ target }) => setSanitized(target.checked)} />
           Hide content (structure only)
         </label>
-        <div className="row">
-          <button type="submit" className="primary" disabled={share.isPending}>
-            {share.isPending ? 'Creating the link …' : 'Create link'}
-          </button>
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        </div>
+        <DialogButtons label={share.isPending ? 'Creating the link …' : 'Create link'} of={share} close={close} />
       </form>
-      {share.error !== null && <Failure error={share.error} />}
       <Links sessionId={sessionId} />
     </Modal>
   );

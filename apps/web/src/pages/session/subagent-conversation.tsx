@@ -14,7 +14,7 @@ export function SubagentConversation({ session }: { session: Session }): ReactNo
     session.updated_at,
   );
   const value = useMemo(
-    () => ({ ...outer, transcriptId, sessionId: session.session_id }),
+    () => ({ ...outer, transcriptId, sessionId: session.session_id, isSubagent: true }),
     [outer, transcriptId, session.session_id],
   );
   if (error !== null) return <Failure error={error} retry={retry} />;

@@ -1,13 +1,13 @@
 import type { OutlineTurn } from '@recount/contract';
-import { type MouseEvent, memo, type ReactNode, useEffect, useRef } from 'react';
-import { formatCompact } from '../../format/values.ts';
+import { type CSSProperties, type MouseEvent, memo, type ReactNode, useEffect, useRef, useState } from 'react';
+import { formatCompact, formatMoney } from '../../format/values.ts';
 
 const HEIGHT_PX = 46;
 const ERROR_PX = 4;
 
 /**
  * The session at a glance, one stroke for each message. Height is the context, the darker part cost; prompts and errors
- * are marked. Clicking scrolls there.
+ * are marked. Pointing shows a message, and clicking scrolls there.
  */
 export const Timeline = memo(function Timeline({
   turns,
@@ -32,20 +32,30 @@ export const Timeline = memo(function Timeline({
       removeEventListener('recount-theme', draw);
     };
   }, [turns, current, maxContext]);
-  const onClick = ({ clientX, currentTarget }: MouseEvent): void => {
+  const [pointed, setPointed] = useState<{ index: number; share: number }>();
+  const toPlace = ({ clientX, currentTarget }: MouseEvent): { index: number; share: number } => {
     const { left, width } = currentTarget.getBoundingClientRect();
-    goTo(Math.min(turns.length - 1, Math.max(0, Math.floor(((clientX - left) / width) * turns.length))));
+    const share = Math.min(1, Math.max(0, (clientX - left) / width));
+    return { index: Math.min(turns.length - 1, Math.floor(share * turns.length)), share };
   };
+  const turn = pointed && turns[pointed.index];
   const errors = turns.filter(({ is_error }) => is_error).length;
   return (
     <figure className="timeline">
       <canvas
         ref={canvas}
-        onClick={onClick}
+        onClick={(event) => goTo(toPlace(event).index)}
+        onPointerMove={(event) => setPointed(toPlace(event))}
+        onPointerLeave={() => setPointed(undefined)}
         height={HEIGHT_PX}
         aria-label={`Timeline of ${turns.length} messages, ${errors} with errors`}
         role="img"
       />
+      {turn !== undefined && (
+        <p className="timeline-tip" style={{ '--at': pointed?.share } as CSSProperties} aria-hidden="true">
+          {describeTurn(turn)}
+        </p>
+      )}
       <figcaption className="muted">
         context up to {formatCompact(maxContext)} tokens · <span className="key-prompt">▪</span> prompt{' '}
         <span className="key-cost">▪</span> cost <span className="key-error">▪</span> error
@@ -53,6 +63,24 @@ export const Timeline = memo(function Timeline({
     </figure>
   );
 });
+
+const KINDS: Record<OutlineTurn['kind'], string> = {
+  prompt: 'Prompt',
+  answer: 'Answer',
+  context: 'Context',
+  system: 'System',
+};
+
+/** Such as "Message 12 · Prompt: Fix the build", or "Message 13 · Answer · 21.5K tokens in context · $0.10". */
+function describeTurn({ ordinal, kind, title, context_tokens, cost_usd, is_error }: OutlineTurn): string {
+  return [
+    `Message ${ordinal + 1}`,
+    title === null ? KINDS[kind] : `${KINDS[kind]}: ${title}`,
+    ...(context_tokens === null ? [] : [`${formatCompact(context_tokens)} tokens in context`]),
+    ...(cost_usd === null ? [] : [formatMoney(cost_usd)]),
+    ...(is_error ? ['error'] : []),
+  ].join(' · ');
+}
 
 /** The subject of one stroke (a turn, or, if there are very many, the highest of all turns on a pixel). */
 interface Stroke {

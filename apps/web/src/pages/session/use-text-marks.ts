@@ -1,10 +1,27 @@
-import { type RefObject, useEffect } from 'react';
+import { type RefObject, useEffect, useRef } from 'react';
 
 const NAME = 'found-text';
 const MAX_MARKS = 2000;
 
-/** Highlights a text in the document without changing the document. */
-export function useTextMarks(container: RefObject<HTMLElement | null>, wanted: string): void {
+interface Hit {
+  /** The message that the user went to; undefined if it does not contain the text, or is not loaded. */
+  messageId: string | undefined;
+  /** Height that the bar covers. */
+  topPx: number;
+  onScroll: () => void;
+}
+
+/**
+ * Highlights a text in the document without changing the document, and scrolls once to the first one in the message that
+ * the user went to, if it is out of sight.
+ */
+export function useTextMarks(container: RefObject<HTMLElement | null>, wanted: string, hit: Hit): void {
+  const latest = useRef(hit);
+  latest.current = hit;
+  const shown = useRef<string>(undefined);
+  useEffect(() => {
+    shown.current = hit.messageId === undefined ? undefined : shown.current;
+  }, [hit.messageId]);
   useEffect(() => {
     const root = container.current;
     if (root === null || wanted === '' || !('highlights' in CSS)) return;
@@ -22,6 +39,17 @@ export function useTextMarks(container: RefObject<HTMLElement | null>, wanted: s
         }
       }
       CSS.highlights.set(NAME, new Highlight(...ranges));
+      const { messageId, topPx, onScroll } = latest.current;
+      const key = `${messageId} ${wanted}`;
+      if (messageId === undefined || shown.current === key) return;
+      const article = root.querySelector(`[data-message="${CSS.escape(messageId)}"]`);
+      const first = ranges.find(({ startContainer }) => article?.contains(startContainer));
+      if (first === undefined) return;
+      shown.current = key;
+      const { top, bottom } = first.getBoundingClientRect();
+      if (top >= topPx && bottom <= innerHeight) return;
+      onScroll();
+      scrollBy({ top: top - topPx - (innerHeight - topPx) / 3 });
     };
     const schedule = (): void => {
       cancelAnimationFrame(frame);

@@ -1,14 +1,15 @@
 import type { Session } from '@recount/contract';
+import { toVisible } from '@recount/contract/conversation';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
+import { toCsv } from '../../format/to-csv.ts';
 import { formatCount, formatCounted } from '../../format/values.ts';
 import { send } from '../../server-data/client.ts';
 import { queryClient } from '../../server-data/use-answer.ts';
+import { download } from '../../ui/download.ts';
 import { Money, Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { Failure } from '../../ui/states.tsx';
-import { toCsv } from './to-csv.ts';
-import { toTitle } from './to-title.ts';
 
 interface SelectionProps {
   selected: readonly Session[];
@@ -47,14 +48,6 @@ export function SelectionBar({ selected, loaded, choose }: SelectionProps): Reac
   );
 }
 
-function download(name: string, type: string, text: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([text], { type }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
-
 const NAMED_SESSIONS = 12;
 
 interface DeletionProps {
@@ -88,7 +81,7 @@ function Deletion({ sessions, choose, close }: DeletionProps): ReactNode {
       <ul className="deletions">
         {sessions.slice(0, NAMED_SESSIONS).map((session) => (
           <li key={session.session_id} className="between">
-            <span className="clip">{toTitle(session)}</span>
+            <span className="clip">{toVisible(session.title)}</span>
             <span className="muted">
               <Time iso={session.last_timestamp} /> · {formatCounted(session.total_messages, 'message')} ·{' '}
               <Money value={session.cost_estimate_usd} />

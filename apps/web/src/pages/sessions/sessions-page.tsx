@@ -1,63 +1,58 @@
+import { toVisible } from '@recount/contract/conversation';
 import './sessions.css';
-import type { Session } from '@recount/contract';
+import type { Session, SessionList } from '@recount/contract';
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
-import { readPeriod } from '../../format/period.ts';
+import { NO_VIEW } from '../../format/dimensions.ts';
 import { TIME_ZONE } from '../../format/values.ts';
 import type { Query } from '../../server-data/client.ts';
 import { usePages } from '../../server-data/use-pages.ts';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { type ExportColumn, ExportMenu } from '../../ui/export-menu.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
-import { type UrlState, useUrlState } from '../../ui/use-url-state.ts';
-import { COLUMNS, DEFAULT_COLUMNS, NARROW_COLUMNS } from './columns.tsx';
+import { useView } from '../../ui/use-view.ts';
+import { MeantNames, ViewBar } from '../../ui/view-bar.tsx';
+import { COLUMNS, fitColumns, TICK_PX, toTotal } from './columns.tsx';
+import { hasListFilters, toSessionHref, toSessionQuery } from './list-query.ts';
 import { RunningSessions } from './running-sessions.tsx';
 import { SavedViews } from './saved-views.tsx';
-import { countFilters, LINKED_FILTERS, SessionFilters } from './session-filters.tsx';
-import { toTitle } from './to-title.ts';
+import { countFilters, SessionFilters } from './session-filters.tsx';
 
 /** Loaded with the first selection, because it includes the deletion dialog. */
 const SelectionBar = lazy(async () => ({ default: (await import('./selection.tsx')).SelectionBar }));
 
-const PAGE_ROWS = 200;
-const SORTS = COLUMNS.flatMap(({ sort }) => (sort === undefined ? [] : [sort]));
+/** The menu, the margins, and the border of the table. */
+const BESIDE_TABLE_PX = 248;
+const BESIDE_NARROW_TABLE_PX = 28;
 
-const isNarrow = (): boolean => matchMedia('(max-width: 760px)').matches;
+const toTableWidth = (): number =>
+  innerWidth - (matchMedia('(max-width: 760px)').matches ? BESIDE_NARROW_TABLE_PX : BESIDE_TABLE_PX);
 
-export function toSessionQuery(state: UrlState): Query<'/v1/sessions'> {
-  const { agent, project, branch, model, person, machine, prompt, subagents = 'exclude' } = state;
-  const { min_cost_usd: minCost, max_cost_usd: maxCost } = state;
-  const { from, to } = readPeriod(state, 'all');
-  return {
-    ...(agent && { agent }),
-    ...(project && { project }),
-    ...(branch && { branch }),
-    ...(model && { model }),
-    ...(person && { person }),
-    ...(machine && { machine }),
-    ...(prompt && { prompt }),
-    ...(minCost && { min_cost_usd: Number(minCost) }),
-    ...(maxCost && { max_cost_usd: Number(maxCost) }),
-    ...Object.fromEntries(LINKED_FILTERS.flatMap(([name]) => (state[name] ? [[name, state[name]]] : []))),
-    ...(from && { from }),
-    ...(to && { to }),
-    ...((from || to) && { time_zone: TIME_ZONE }),
-    ...(subagents !== 'include' && { is_subagent: subagents === 'only' ? 'true' : 'false' }),
-    sort: SORTS.find((sort) => sort === state.sort) ?? 'last_timestamp',
-    order: state.order === 'asc' ? 'asc' : 'desc',
-    limit: PAGE_ROWS,
-  };
-}
+/** All facts of a session that are one value. */
+const toFileColumns = ([first = {} as Session]: readonly Session[]): ExportColumn[] =>
+  Object.keys(first)
+    .filter((name) => typeof Reflect.get(first, name) !== 'object' || Reflect.get(first, name) === null)
+    .map((name) => ({ label: name, read: (row) => (Reflect.get(row, name) ?? null) as string | number | null }));
+
+const toFilters = ({ sort, order, limit, totals, ...filters }: Query<'/v1/sessions'>): object => filters;
 
 /** All sessions, filtered by the URL's parameters. */
 export function SessionsPage(): ReactNode {
-  const [state, change] = useUrlState();
-  const query = toSessionQuery(state);
+  const view = useView('all');
+  const { state, change } = view;
+  const query = toSessionQuery(state, view.query);
   const { pages, error, loadMore, refetch } = usePages('/v1/sessions', query);
   const rows = useMemo(() => pages?.flatMap(({ sessions }) => sessions) ?? [], [pages]);
-  const wanted = state.columns?.split(',') ?? (isNarrow() ? NARROW_COLUMNS : DEFAULT_COLUMNS);
+  const wanted = state.columns?.split(',') ?? fitColumns(toTableWidth());
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const choose = (sessionIds: readonly string[]): void => setChosen(new Set(sessionIds));
-  const columns = [toTickColumn(chosen, choose), ...COLUMNS.filter(({ id }) => id === 'title' || wanted.includes(id))];
+  const totals = pages?.[0]?.totals ?? undefined;
+  const columns = [
+    toTickColumn(chosen, choose),
+    ...COLUMNS.filter(({ id }) => id === 'title' || wanted.includes(id)).map((column) =>
+      totals === undefined ? column : { ...column, total: toTotal(column.id, totals) },
+    ),
+  ];
   const selected = rows.filter(({ session_id }) => chosen.has(session_id));
   const isFiltered = countFilters(state) > 0;
 
@@ -67,13 +62,25 @@ export function SessionsPage(): ReactNode {
         <h1>Sessions</h1>
         <div className="row">
           <SavedViews state={state} />
+          {rows.length > 0 && (
+            <ExportMenu
+              title="Sessions"
+              columns={toFileColumns(rows)}
+              rows={rows}
+              filters={toFilters(query)}
+              time={view.time}
+              // Reports have no filters of the list alone.
+              part={hasListFilters(state) ? undefined : { kind: 'overview' }}
+            />
+          )}
           <p className="muted" role="status">
             {pages &&
-              `${rows.length.toLocaleString()}${loadMore ? ' shown, scroll for more' : ' in all'} · times in ${TIME_ZONE}`}
+              `${rows.length.toLocaleString()}${loadMore ? ` of ${totals?.sessions.toLocaleString()} shown` : ' in all'} · times in ${TIME_ZONE}`}
           </p>
         </div>
       </div>
       <RunningSessions />
+      <ViewBar {...view} />
       <SessionFilters state={state} change={change} columns={wanted} />
       {selected.length > 0 && (
         <Suspense>
@@ -85,14 +92,14 @@ export function SessionsPage(): ReactNode {
       ) : pages === undefined ? (
         <Loading />
       ) : rows.length === 0 ? (
-        <NoSessions isFiltered={isFiltered} />
+        <NoSessions isFiltered={isFiltered} filters={pages[0]?.filters} />
       ) : (
         <DataTable
           label="Sessions"
           columns={columns}
           rows={rows}
           toId={({ session_id }) => session_id}
-          toHref={toSessionHref}
+          toHref={({ session_id }) => toSessionHref(session_id, state)}
           sort={{
             by: query.sort ?? '',
             order: query.order ?? 'desc',
@@ -111,11 +118,11 @@ const toTickColumn = (
 ): Column<Session, never> => ({
   id: 'tick',
   label: '',
-  width: '32px',
+  width: `${TICK_PX}px`,
   cell: (session) => (
     <input
       type="checkbox"
-      aria-label={`Select ${toTitle(session)}`}
+      aria-label={`Select ${toVisible(session.title)}`}
       checked={chosen.has(session.session_id)}
       onChange={({ target }) =>
         choose(
@@ -128,14 +135,18 @@ const toTickColumn = (
   ),
 });
 
-export const toSessionHref = ({ session_id }: Pick<Session, 'session_id'>): string =>
-  `/sessions/${encodeURIComponent(session_id)}`;
-
-function NoSessions({ isFiltered }: { isFiltered: boolean }): ReactNode {
+function NoSessions({
+  isFiltered,
+  filters,
+}: {
+  isFiltered: boolean;
+  filters: SessionList['filters'] | undefined;
+}): ReactNode {
   if (isFiltered) {
     return (
       <Empty title="No session matches these filters">
-        <Link to="/sessions" search={{ period: 'all' } as never}>
+        {filters !== undefined && <MeantNames filters={filters} />}
+        <Link to="/sessions" search={{ ...NO_VIEW, period: 'all' } as never}>
           Remove all filters
         </Link>
       </Empty>

@@ -10,18 +10,15 @@ export type LeftOut = 'by name' | 'as a link' | 'as neither file nor folder' | '
 /** The content of an archive, in its order. Several members may have one name. */
 export type ArchiveMember = { name: string; bytes: Uint8Array<ArrayBuffer> } | RefusedFile | { leftOut: LeftOut };
 
-/** For a tar archive, packed or unpacked, or the transcripts of a zip archive, because they are in memory. */
-export const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024;
+/** Bounds one member, which stays in memory until it is sent. The archive may be of any size. */
+export const MAX_MEMBER_BYTES = 512 * 1024 * 1024;
+export const TOO_LARGE = 'It is too large to be opened in a browser. recount backfill takes archives of any size';
 /** As `recount backfill` takes them; OpenClaw renames sessions that were reset to `<id>.jsonl.reset.<time>`. */
 const TRANSCRIPT_NAME =
   /\.(?:jsonl?|ndjson)(?:\.(?:(?:reset|deleted)\.\d[\dT:.-]*Z?|imported-\d+(?:\.\d+)?))?(?:\.(?:gz|zst|br))?$/i;
 export const ZIP_NAME = /\.zip$/i;
 export const TAR_NAME = /\.(?:tar|tar\.gz|tgz)$/i;
 export const OTHER_ARCHIVE_NAME = /\.(?:tar\.\w+|7z|rar|xz|bz2)$/i;
-
-export class ArchiveTooLargeError extends Error {
-  override name = 'ArchiveTooLargeError';
-}
 
 export class DamagedArchiveError extends Error {
   override name = 'DamagedArchiveError';
@@ -52,19 +49,3 @@ export const toMemberPath = (name: string): string =>
     .split('/')
     .filter((segment) => segment !== '' && segment !== '.' && segment !== '..')
     .join('/');
-
-/** All bytes of a stream. Throws ArchiveTooLargeError if there are more than `maxBytes`. */
-export async function readBounded(
-  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
-  maxBytes = MAX_ARCHIVE_BYTES,
-): Promise<Uint8Array<ArrayBuffer>> {
-  let total = 0;
-  const counted = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-    transform(chunk, controller) {
-      total += chunk.length;
-      if (total > maxBytes) throw new ArchiveTooLargeError();
-      controller.enqueue(chunk);
-    },
-  });
-  return new Uint8Array(await new Response(stream.pipeThrough(counted)).arrayBuffer());
-}

@@ -195,17 +195,24 @@ it('names a dropped folder that contains no file', async () => {
   expect(await listFiles([toFolderEntry('/folder', [])])).toEqual([{ path: 'folder', reason: 'It contains no file' }]);
 });
 
+it('lists a dropped folder of more files than a function takes arguments', async () => {
+  const files = new Array<FileSystemEntry>(600_000).fill(toFileEntry('/folder/many/a.jsonl', true));
+  const listed = await listFiles([toFolderEntry('/folder', [toFolderEntry('/folder/many', files)])]);
+  expect(listed.filter((each) => 'file' in each)).toHaveLength(600_000);
+  expect(listed).toHaveLength(600_000);
+});
+
 const toEntry = (fullPath: string, members: object): FileSystemEntry =>
   ({ fullPath, name: fullPath.slice(1), isFile: false, isDirectory: false, ...members }) as FileSystemEntry;
 
 type Fail = (error: Error) => void;
 const fail = (reject: Fail): void => reject(new DOMException('', 'NotReadableError'));
 
+const FILE = new File(['x'], 'a.jsonl');
 const toFileEntry = (fullPath: string, isReadable: boolean): FileSystemEntry =>
   toEntry(fullPath, {
     isFile: true,
-    file: (resolve: (file: File) => void, reject: Fail) =>
-      isReadable ? resolve(new File(['x'], fullPath)) : fail(reject),
+    file: (resolve: (file: File) => void, reject: Fail) => (isReadable ? resolve(FILE) : fail(reject)),
   });
 
 function toFolderEntry(fullPath: string, children: FileSystemEntry[] | undefined): FileSystemEntry {

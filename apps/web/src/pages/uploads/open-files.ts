@@ -1,11 +1,9 @@
 import {
   type ArchiveMember,
-  ArchiveTooLargeError,
   isTranscriptName,
   type LeftOut,
   OTHER_ARCHIVE_NAME,
   type RefusedFile,
-  readBounded,
   TAR_NAME,
   ZIP_NAME,
 } from './archive-member.ts';
@@ -39,7 +37,8 @@ export async function listFiles(dropped: readonly (File | FileSystemEntry)[]): P
 
 /** A folder without files is named: otherwise dropping it would have no outcome. */
 async function listFolder(entry: FileSystemEntry): Promise<(ChosenFile | RefusedFile)[]> {
-  const found = await listEntry(entry);
+  const found: (ChosenFile | RefusedFile)[] = [];
+  await listEntry(entry, found);
   return found.length > 0 ? found : [{ path: entry.name, reason: 'It contains no file' }];
 }
 
@@ -49,24 +48,22 @@ const UNREADABLE = 'The browser could not read it. Choose it again, or use recou
 const isFile = (entry: FileSystemEntry): entry is FileSystemFileEntry => entry.isFile;
 const isFolder = (entry: FileSystemEntry): entry is FileSystemDirectoryEntry => entry.isDirectory;
 
-async function listEntry(entry: FileSystemEntry): Promise<(ChosenFile | RefusedFile)[]> {
+async function listEntry(entry: FileSystemEntry, found: (ChosenFile | RefusedFile)[]): Promise<void> {
   const path = entry.fullPath.replace(/^\//, '');
-  const found: (ChosenFile | RefusedFile)[] = [];
   try {
     if (isFile(entry)) {
-      const file = await new Promise<File>((resolve, reject) => entry.file(resolve, reject));
-      return [{ path, file }];
-    }
-    if (!isFolder(entry)) return [{ path, reason: UNREADABLE }];
-    const reader = entry.createReader();
-    // It returns part of the folder at a time, and an empty list at its end.
-    for (;;) {
-      const part = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
-      if (part.length === 0) return found;
-      for (const each of part) found.push(...(await listEntry(each)));
-    }
+      found.push({ path, file: await new Promise<File>((resolve, reject) => entry.file(resolve, reject)) });
+    } else if (isFolder(entry)) {
+      const reader = entry.createReader();
+      // It returns part of the folder at a time, and an empty list at its end.
+      for (;;) {
+        const part = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+        if (part.length === 0) return;
+        for (const each of part) await listEntry(each, found);
+      }
+    } else found.push({ path, reason: UNREADABLE });
   } catch {
-    return [...found, { path, reason: UNREADABLE }];
+    found.push({ path, reason: UNREADABLE });
   }
 }
 
@@ -118,8 +115,6 @@ export async function isReadable(body: Blob): Promise<boolean> {
 }
 
 function toObstacle(error: unknown): string {
-  if (error instanceof ArchiveTooLargeError)
-    return 'is too large to be opened in a browser. recount backfill takes archives of any size';
   // Browsers fail to allocate large buffers.
   if (error instanceof RangeError) return 'needs more memory than the browser has. Use recount backfill';
   return 'cannot be read as an archive. It may be damaged, or of another kind than its name says';
@@ -133,6 +128,6 @@ async function* listMembers(path: string, file: File): AsyncGenerator<ArchiveMem
     const { readTar } = await import('./read-tar.ts');
     const stream = file.stream();
     const isPacked = /gz$/i.test(path);
-    yield* readTar(await readBounded(isPacked ? stream.pipeThrough(new DecompressionStream('gzip')) : stream));
+    yield* readTar(isPacked ? stream.pipeThrough(new DecompressionStream('gzip')) : stream);
   }
 }

@@ -1,4 +1,13 @@
-import { type ArchiveMember, DamagedArchiveError, decodeName, leaveOutByName, toMemberPath } from './archive-member.ts';
+import {
+  type ArchiveMember,
+  DamagedArchiveError,
+  decodeName,
+  leaveOutByName,
+  MAX_MEMBER_BYTES,
+  TOO_LARGE,
+  toMemberPath,
+} from './archive-member.ts';
+import { type ByteReader, createByteReader } from './byte-reader.ts';
 
 const BLOCK_BYTES = 512;
 const SPACE = 0x20;
@@ -16,53 +25,86 @@ interface Extended {
   isSparse?: boolean;
 }
 
+/** Headers about a member have its path and its size. */
+const MAX_EXTENDED_BYTES = 1024 * 1024;
+const NO_BYTES = new Uint8Array(0);
+
 /**
  * The members of a tar archive (POSIX ustar and pax, GNU long names) in its order, also if several have one name, and
- * also beyond an end mark, as archives that were put together have several. Throws DamagedArchiveError after the
- * members before the damage.
+ * also beyond an end mark, as archives that were put together have several. Holds one member at a time. Throws
+ * DamagedArchiveError after the members before the damage.
  */
-export function* readTar(bytes: Uint8Array<ArrayBuffer>): Generator<ArchiveMember> {
+export async function* readTar(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<ArchiveMember> {
+  const reader = createByteReader(stream);
+  try {
+    yield* readMembers(reader);
+  } finally {
+    await reader.close();
+  }
+}
+
+async function* readMembers(reader: ByteReader): AsyncGenerator<ArchiveMember> {
   let common: Extended = {};
   let next: Extended = {};
   let isEnded = false;
-  for (let offset = 0; offset < bytes.length; ) {
-    const block = bytes.subarray(offset, offset + BLOCK_BYTES);
-    offset += BLOCK_BYTES;
+  for (;;) {
+    const block = await reader.read(BLOCK_BYTES);
+    if (block.length === 0) break;
     isEnded = block.length === BLOCK_BYTES && block.every((byte) => byte === 0);
     if (isEnded) continue;
     const header = readHeader(block);
-    const sizeBytes = next.sizeBytes ?? common.sizeBytes ?? header.sizeBytes;
-    const content = header.type === '5' ? bytes.subarray(0, 0) : bytes.subarray(offset, offset + sizeBytes);
-    if (header.type !== '5' && content.length < sizeBytes) throw new DamagedArchiveError();
-    offset += Math.ceil(content.length / BLOCK_BYTES) * BLOCK_BYTES;
-    if (header.type === 'x') next = { ...next, ...readPax(content) };
-    else if (header.type === 'g') common = { ...common, ...readPax(content) };
-    else if (header.type === 'L' || header.type === 'N') next = { ...next, path: decodeName(untilZero(content)) };
-    else if (header.type !== 'K') {
+    const sizeBytes = header.type === '5' ? 0 : (next.sizeBytes ?? common.sizeBytes ?? header.sizeBytes);
+    if (!Number.isSafeInteger(sizeBytes) || sizeBytes < 0) throw new DamagedArchiveError();
+    if ('xgLNK'.includes(header.type)) {
+      if (sizeBytes > MAX_EXTENDED_BYTES) throw new DamagedArchiveError();
+      const content = await readContent(reader, sizeBytes);
+      if (header.type === 'x') next = { ...next, ...readPax(content) };
+      else if (header.type === 'g') common = { ...common, ...readPax(content) };
+      else if (header.type !== 'K') next = { ...next, path: decodeName(untilZero(content)) };
+    } else {
       const extended = { ...common, ...next };
-      yield* toMember({ ...header, name: extended.path ?? header.name }, extended, content);
+      const member = toMember({ ...header, name: extended.path ?? header.name, sizeBytes }, extended);
       next = {};
+      if (member !== undefined && 'name' in member)
+        yield { name: member.name, bytes: await readContent(reader, sizeBytes) };
+      else {
+        await skipContent(reader, sizeBytes);
+        if (member !== undefined) yield member;
+      }
     }
   }
   // Otherwise an archive that was cut between two members would pass for a whole one.
   if (!isEnded) throw new DamagedArchiveError();
 }
 
-function* toMember(
-  { name, type }: Header,
+const toPadding = (sizeBytes: number): number => (BLOCK_BYTES - (sizeBytes % BLOCK_BYTES)) % BLOCK_BYTES;
+
+async function readContent(reader: ByteReader, sizeBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  const content = sizeBytes === 0 ? NO_BYTES : await reader.read(sizeBytes);
+  if (content.length < sizeBytes) throw new DamagedArchiveError();
+  await reader.skip(toPadding(sizeBytes));
+  return content;
+}
+
+async function skipContent(reader: ByteReader, sizeBytes: number): Promise<void> {
+  if ((await reader.skip(sizeBytes)) < sizeBytes) throw new DamagedArchiveError();
+  await reader.skip(toPadding(sizeBytes));
+}
+
+/** The outcome of a member by its header; its content is to be read if it has a name. Undefined for a folder. */
+function toMember(
+  { name, type, sizeBytes }: Header,
   { isSparse = false }: Extended,
-  content: Uint8Array<ArrayBuffer>,
-): Generator<ArchiveMember> {
+): { name: string } | Exclude<ArchiveMember, { bytes: unknown }> | undefined {
   const isFile = type === '0' || type === '\0' || type === '7';
-  if (type === '5' || (isFile && name.endsWith('/') && content.length === 0)) return;
+  if (type === '5' || (isFile && name.endsWith('/') && sizeBytes === 0)) return undefined;
   const path = toMemberPath(name);
-  if (type === '1' || type === '2') yield { leftOut: 'as a link' };
-  else if (isSparse || type === 'S') yield { path, reason: 'It is a sparse file in its archive. Unpack it' };
-  else if (!isFile || name.endsWith('/')) yield { leftOut: 'as neither file nor folder' };
-  else {
-    const leftOut = leaveOutByName(path);
-    yield leftOut === undefined ? { name: path, bytes: content } : { leftOut };
-  }
+  if (type === '1' || type === '2') return { leftOut: 'as a link' };
+  if (isSparse || type === 'S') return { path, reason: 'It is a sparse file in its archive. Unpack it' };
+  if (!isFile || name.endsWith('/')) return { leftOut: 'as neither file nor folder' };
+  const leftOut = leaveOutByName(path);
+  if (leftOut !== undefined) return { leftOut };
+  return sizeBytes > MAX_MEMBER_BYTES ? { path, reason: TOO_LARGE } : { name: path };
 }
 
 function readHeader(block: Uint8Array): Header {

@@ -1,10 +1,10 @@
 import { BlobReader, configure, type Entry, ZipReader } from '@zip.js/zip.js/lib/zip-core-native.js';
 import {
   type ArchiveMember,
-  ArchiveTooLargeError,
   decodeName,
   leaveOutByName,
-  MAX_ARCHIVE_BYTES,
+  MAX_MEMBER_BYTES,
+  TOO_LARGE,
   toMemberPath,
 } from './archive-member.ts';
 
@@ -19,12 +19,11 @@ const REGULAR_TYPE = 0o100000;
 
 /**
  * The members of a zip archive in the order of its directory, also if several have one name; each is read from the file
- * when it is its turn. Throws ArchiveTooLargeError, or another error after the members before damage.
+ * when it is its turn. Throws an error after the members before damage.
  */
 export async function* readZip(file: Blob): AsyncGenerator<ArchiveMember> {
   // Nothing is written by these names.
   const reader = new ZipReader(new BlobReader(file), { strictness: 'tolerant', checkCrc32: true });
-  let total = 0;
   for await (const entry of reader.getEntriesGenerator()) {
     const entryName = decodeName(entry.rawFilename);
     if (entryName.endsWith('/') && entry.uncompressedSize === 0) continue;
@@ -33,8 +32,6 @@ export async function* readZip(file: Blob): AsyncGenerator<ArchiveMember> {
     else if (entryName.endsWith('/') || isSpecial(entry)) yield { leftOut: 'as neither file nor folder' };
     else {
       const leftOut = leaveOutByName(name);
-      if (leftOut === undefined) total += entry.uncompressedSize;
-      if (total > MAX_ARCHIVE_BYTES) throw new ArchiveTooLargeError();
       yield leftOut === undefined ? await readMember(name, entry) : { leftOut };
     }
   }
@@ -52,9 +49,21 @@ async function readMember(name: string, entry: Entry): Promise<ArchiveMember> {
   if (entry.encrypted) return { path: name, reason: 'It is encrypted in its archive. Unpack it' };
   if (entry.compressionMethod !== STORED && entry.compressionMethod !== DEFLATED)
     return { path: name, reason: 'Its kind of compression cannot be opened here. Unpack it' };
+  // The size that the archive states may be wrong.
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let total = 0;
+  const bounded = new WritableStream<Uint8Array<ArrayBuffer>>({
+    write(part) {
+      total += part.length;
+      if (total > MAX_MEMBER_BYTES) throw new RangeError(TOO_LARGE);
+      parts.push(part);
+    },
+  });
   try {
-    return { name, bytes: new Uint8Array(await entry.arrayBuffer()) };
+    if (entry.uncompressedSize > MAX_MEMBER_BYTES) return { path: name, reason: TOO_LARGE };
+    await entry.getData(bounded);
+    return { name, bytes: new Uint8Array(await new Blob(parts).arrayBuffer()) };
   } catch {
-    return damaged;
+    return total > MAX_MEMBER_BYTES ? { path: name, reason: TOO_LARGE } : damaged;
   }
 }

@@ -38,7 +38,9 @@ export function TranscriptDetails({ transcriptId, close }: { transcriptId: strin
 }
 
 function Facts({ transcript }: { transcript: Transcript }): ReactNode {
-  const { path, id, session_id, agent, format, size_bytes, line_count, created_at, machine, person } = transcript;
+  const { path, id, session_id, agent, format, size_bytes, line_count, created_at, machine } = transcript;
+  const { person, sent_person: sent } = transcript;
+  const from = [machine, person, person === sent ? null : `uploaded as ${sent}`].filter((each) => each !== null);
   const facts: [string, ReactNode][] = [
     ['File', path === null ? 'its uploader named none' : toVisible(path)],
     ['Status', <StatusTag key="status" transcript={transcript} />],
@@ -51,7 +53,7 @@ function Facts({ transcript }: { transcript: Transcript }): ReactNode {
     ['Agent', `${agent}, format ${format}`],
     ['Size', `${formatBytes(size_bytes)}, ${formatCount(line_count)} lines`],
     ['Uploaded', <Time key="time" iso={created_at} />],
-    ['From', toVisible([machine, person].filter((each) => each !== null).join(', ')) || 'not told'],
+    ['From', toVisible(from.join(', ')) || 'not told'],
     ['Id', <code key="id">{id}</code>],
   ];
   return (

@@ -7,6 +7,7 @@ import type { Answer } from '../../server-data/client.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { usePages } from '../../server-data/use-pages.ts';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { ExportMenu, toFigureColumns, toTextColumn } from '../../ui/export-menu.tsx';
 import { Time } from '../../ui/figures.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { type UrlChange, useUrlState } from '../../ui/use-url-state.ts';
@@ -22,8 +23,15 @@ const VIEWS: readonly [id: string, label: string, statuses: readonly TranscriptS
   ['waiting', 'Waiting', ['queued', 'processing']],
   ['failed', 'Failed', ['failed']],
   ['ingested', 'Ingested', ['ingested']],
-  ['superseded', 'Superseded', ['superseded']],
+  ['superseded', 'Replaced', ['superseded']],
   ['issues', 'With issues', []],
+];
+
+const FILE_COLUMNS = [
+  ...['id', 'path', 'status', 'agent', 'session_id', 'title', 'created_at'].map((name) => toTextColumn(name, name)),
+  ...toFigureColumns(
+    (['size_bytes', 'line_count', 'error_count'] as const).map((path) => ({ kind: 'count', label: path, path })),
+  ),
 ];
 
 const toDetailsHref = ({ id }: Pick<Transcript, 'id'>): string =>
@@ -40,8 +48,9 @@ const COLUMNS: readonly Column<Transcript>[] = [
         search={((previous: object) => ({ ...previous, transcript: id })) as never}
         resetScroll={false}
         title={path ?? id}
+        className="clip-start"
       >
-        {path === null ? id : toShortPath(path)}
+        <bdi dir="ltr">{path === null ? id : toShortPath(path)}</bdi>
       </Link>
     ),
   },
@@ -56,9 +65,9 @@ const COLUMNS: readonly Column<Transcript>[] = [
     id: 'session',
     label: 'Session',
     width: 'minmax(150px, 2fr)',
-    cell: ({ session_id, title, initial_prompt }) => (
+    cell: ({ session_id, title }) => (
       <Link to="/sessions/$sessionId" params={{ sessionId: session_id } as never} title={session_id}>
-        {toVisible(title ?? initial_prompt ?? session_id)}
+        {toVisible(title)}
       </Link>
     ),
   },
@@ -86,7 +95,12 @@ export function TranscriptList(): ReactNode {
     <section className="transcripts" aria-labelledby="transcripts">
       <div className="between">
         <h2 id="transcripts">Transcripts</h2>
-        <Views shown={view} ingestion={ingestion.data} change={change} />
+        <div className="row">
+          {rows.length > 0 && (
+            <ExportMenu title="Transcripts" columns={FILE_COLUMNS} rows={rows} filters={{ view }} time={{}} />
+          )}
+          <Views shown={view} ingestion={ingestion.data} change={change} />
+        </div>
       </div>
       {error !== null ? (
         <Failure error={error} retry={refetch} />

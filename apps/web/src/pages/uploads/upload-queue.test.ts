@@ -1,3 +1,4 @@
+import { createTar } from 'nanotar';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { UploadState } from './upload-queue.ts';
 
@@ -96,4 +97,31 @@ it('a file that changed or disappeared is named as such, and cannot be sent agai
   const { refused, done } = statesOf(await sendAll(files));
   expect(done).toHaveLength(2);
   expect(refused).toMatchObject([{ reason: expect.stringContaining('Choose it again'), opened: undefined }]);
+});
+
+it('all files of a folder are sent, and what is shown changes far less often than there are files', async () => {
+  const states = new Set<UploadState>();
+  answers.mockImplementation(() => {
+    states.add(queue.readUploads());
+    return stored();
+  });
+  expect(statesOf(await sendAll(choose(2000))).done).toHaveLength(2000);
+  expect(states.size).toBeLessThan(200);
+});
+
+it('a file that is sent again goes before those that wait', async () => {
+  let refused = 0;
+  answers.mockImplementation((path) => (path === '1.jsonl' && refused++ === 0 ? refuse(503) : stored()));
+  expect(statesOf(await sendAll()).done).toHaveLength(8);
+  expect(answers.mock.calls.flat().map((path) => Number.parseInt(path, 10))).toEqual([0, 1, 2, 3, 1, 4, 5, 6, 7]);
+});
+
+it('large members of archives are opened as fast as they are sent, and all are sent', async () => {
+  vi.useRealTimers();
+  answers.mockImplementation(stored);
+  const data = new Uint8Array(4 * 1024 * 1024);
+  const tar = createTar(Array.from({ length: 6 }, (_, index) => ({ name: `${index}.jsonl`, data })));
+  await queue.addFiles([{ path: 'a.tar', file: new File([tar as BlobPart], 'a.tar') }]);
+  expect(answers).toHaveBeenCalled();
+  await expect.poll(() => statesOf(queue.readUploads()).done?.length).toBe(6);
 });

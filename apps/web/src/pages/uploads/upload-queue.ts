@@ -31,29 +31,67 @@ const CONCURRENT_UPLOADS = 3;
 const MAX_PAUSES = 6;
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 60_000;
+/** Bounds the members of archives that are opened and not sent yet. The last one opened may exceed it. */
+const MAX_HELD_BYTES = 16 * 1024 * 1024;
+/** Between two states that are shown, because making one takes as long as there are uploads. */
+const SHOW_INTERVAL_MS = 100;
 
-let state: UploadState = { uploads: [], leftOut: new Map(), isOpening: false, pauseReason: undefined };
-let lastId = 0;
+/** By id. Those that were chosen first come first. */
+const uploads: Upload[] = [];
+/** Ids of the uploads to send. Those before `nextIndex` were taken. */
+const queue: number[] = [];
+let nextIndex = 0;
+let leftOut: UploadState['leftOut'] = new Map();
+let pauseReason: string | undefined;
+/** Settles once everything is opened that was chosen before. */
+let opening = Promise.resolve();
 let openingCount = 0;
 let sendingCount = 0;
+let heldBytes = 0;
+let continueOpening: (() => void) | undefined;
 let pausesInARow = 0;
 const attempts = new Map<number, number>();
+
+let shown: UploadState = { uploads: [], leftOut, isOpening: false, pauseReason };
+let isShowing = false;
 const listeners = new Set<() => void>();
 
-function update(change: Partial<UploadState>): void {
-  state = { ...state, ...change };
-  for (const listener of listeners) listener();
+/** Shows all that has changed, soon. */
+function show(): void {
+  if (isShowing) return;
+  isShowing = true;
+  setTimeout(() => {
+    isShowing = false;
+    shown = { uploads: [...uploads], leftOut, isOpening: openingCount > 0, pauseReason };
+    for (const listener of listeners) listener();
+  }, SHOW_INTERVAL_MS);
 }
 
-const updateUpload = (id: number, change: Partial<Upload>): void =>
-  update({ uploads: state.uploads.map((each) => (each.id === id ? { ...each, ...change } : each)) });
+const isUnderWay = ({ state }: Upload): boolean => state === 'waiting' || state === 'sending';
+
+/** The size of a member of an archive. Files are read from the disk while they are sent. */
+const toHeldBytes = (upload: Upload | undefined): number =>
+  upload?.opened === undefined || upload.opened.body instanceof File || !isUnderWay(upload) ? 0 : upload.sizeBytes;
+
+function setUpload(upload: Upload): void {
+  heldBytes += toHeldBytes(upload) - toHeldBytes(uploads[upload.id]);
+  uploads[upload.id] = upload;
+  if (heldBytes <= MAX_HELD_BYTES) continueOpening?.();
+  show();
+}
+
+function updateUpload(id: number, change: Partial<Upload>): void {
+  const upload = uploads[id];
+  if (upload !== undefined) setUpload({ ...upload, ...change });
+}
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-export const readUploads = (): UploadState => state;
+/** As it was a moment ago, at most. */
+export const readUploads = (): UploadState => shown;
 
 /** Uploads since the page was loaded. They continue while other pages of the dashboard are open. */
 export const useUploads = (): UploadState => useSyncExternalStore(subscribe, readUploads);
@@ -61,47 +99,68 @@ export const useUploads = (): UploadState => useSyncExternalStore(subscribe, rea
 /** Opens and sends what was dropped. */
 export const addDropped = (dropped: readonly (File | FileSystemEntry)[]): Promise<void> => addFiles(listFiles(dropped));
 
-/** Opens and sends the chosen files, once they are listed. */
-export async function addFiles(
+/**
+ * Opens and sends the chosen files, once they are listed and what was chosen before is opened. Archives are opened as
+ * fast as their members are sent, one at a time, because they are in memory.
+ */
+export function addFiles(
   chosen: readonly (ChosenFile | RefusedFile)[] | Promise<readonly (ChosenFile | RefusedFile)[]>,
 ): Promise<void> {
   openingCount++;
-  update({ isOpening: true });
+  show();
+  const opened = opening.then(() => openAll(chosen));
+  opening = opened.catch(() => undefined);
+  return opened;
+}
+
+async function openAll(chosen: Parameters<typeof addFiles>[0]): Promise<void> {
   try {
     for await (const each of openFiles(await chosen)) {
       if ('leftOut' in each) leaveOut(each.leftOut);
       else if ('reason' in each) add({ ...each, sizeBytes: 0, state: 'refused' });
       else add({ path: each.path, sizeBytes: each.body.size, state: 'waiting', opened: each });
+      if (heldBytes > MAX_HELD_BYTES)
+        await new Promise<void>((resolve) => {
+          continueOpening = resolve;
+        });
     }
   } finally {
     openingCount--;
-    update({ isOpening: openingCount > 0 });
+    show();
   }
 }
 
-const leaveOut = (why: LeftOut): void =>
-  update({ leftOut: new Map(state.leftOut).set(why, (state.leftOut.get(why) ?? 0) + 1) });
+function leaveOut(why: LeftOut): void {
+  leftOut = new Map(leftOut).set(why, (leftOut.get(why) ?? 0) + 1);
+  show();
+}
 
 /** Sends a file again that was not taken, or all of them. */
 export function sendAgain(id?: number): void {
-  const isChosen = (each: Upload): boolean =>
-    each.state === 'refused' && each.opened !== undefined && (id === undefined || each.id === id);
-  update({ uploads: state.uploads.map((each) => (isChosen(each) ? { ...each, state: 'waiting' } : each)) });
+  for (const each of uploads) {
+    if (each.state === 'refused' && each.opened !== undefined && (id === undefined || each.id === id)) {
+      setUpload({ ...each, state: 'waiting' });
+      queue.push(each.id);
+    }
+  }
   sendNext();
 }
 
 function add(upload: Omit<Upload, 'id'>): void {
-  update({ uploads: [...state.uploads, { ...upload, id: ++lastId }] });
+  const id = uploads.length;
+  setUpload({ ...upload, id });
+  if (upload.state === 'waiting') queue.push(id);
   sendNext();
 }
 
 function sendNext(): void {
-  while (sendingCount < CONCURRENT_UPLOADS && state.pauseReason === undefined) {
-    const next = state.uploads.find((each) => each.state === 'waiting');
-    if (next?.opened === undefined) return;
+  while (sendingCount < CONCURRENT_UPLOADS && pauseReason === undefined) {
+    const upload = uploads[queue[nextIndex] ?? -1];
+    if (upload?.opened === undefined) return;
+    nextIndex++;
     sendingCount++;
-    updateUpload(next.id, { state: 'sending' });
-    void send(next.id, next.opened);
+    updateUpload(upload.id, { state: 'sending' });
+    void send(upload.id, upload.opened);
   }
 }
 
@@ -123,6 +182,8 @@ function takeFailure(id: number, { reason, helps, retryAfterMs }: SendFailure): 
   if (helps === 'a pause' && attempt < MAX_PAUSES && pausesInARow < MAX_PAUSES) {
     attempts.set(id, attempt);
     updateUpload(id, { state: 'waiting' });
+    // In place of itself or of another that was taken.
+    queue[--nextIndex] = id;
     pause(reason, retryAfterMs);
     return;
   }
@@ -134,12 +195,14 @@ function takeFailure(id: number, { reason, helps, retryAfterMs }: SendFailure): 
 
 /** The first of the files that are being sent pauses the queue for all. */
 function pause(reason: string, retryAfterMs = FIRST_PAUSE_MS * 2 ** pausesInARow): void {
-  if (state.pauseReason !== undefined) return;
+  if (pauseReason !== undefined) return;
   pausesInARow++;
-  update({ pauseReason: reason });
+  pauseReason = reason;
+  show();
   setTimeout(
     () => {
-      update({ pauseReason: undefined });
+      pauseReason = undefined;
+      show();
       sendNext();
     },
     Math.min(MAX_PAUSE_MS, Math.max(FIRST_PAUSE_MS, retryAfterMs)),
@@ -149,12 +212,9 @@ function pause(reason: string, retryAfterMs = FIRST_PAUSE_MS * 2 ** pausesInARow
 function refuseWaiting(reason: string): void {
   pausesInARow = 0;
   attempts.clear();
-  update({
-    uploads: state.uploads.map((each) => (each.state === 'waiting' ? { ...each, state: 'refused', reason } : each)),
-  });
+  for (const id of queue.splice(nextIndex)) updateUpload(id, { state: 'refused', reason });
 }
 
 addEventListener('beforeunload', (event) => {
-  const isUnderWay = state.uploads.some((each) => each.state === 'waiting' || each.state === 'sending');
-  if (isUnderWay || state.isOpening) event.preventDefault();
+  if (openingCount > 0 || uploads.some(isUnderWay)) event.preventDefault();
 });

@@ -103,18 +103,22 @@ function UploadProgress(): ReactNode {
   );
 }
 
+/** There may be as many as files in the folder, so they are rendered only while they can be seen. */
 function OtherRefused({ uploads }: { uploads: readonly Upload[] }): ReactNode {
+  const [isOpen, setOpen] = useState(false);
   if (uploads.length === 0) return null;
   return (
-    <details>
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>{formatCount(uploads.length)} more were not taken</summary>
-      <ul>
-        {uploads.map(({ id, path, reason }) => (
-          <li key={id}>
-            {toVisible(path)}: {reason}
-          </li>
-        ))}
-      </ul>
+      {isOpen && (
+        <ul>
+          {uploads.map(({ id, path, reason }) => (
+            <li key={id}>
+              {toVisible(path)}: {reason}
+            </li>
+          ))}
+        </ul>
+      )}
     </details>
   );
 }

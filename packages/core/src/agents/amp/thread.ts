@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutCharacters, isJsonObject, MAX_TYPE_LENGTH, readObject, readText } from '../../records/fields.ts';
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
-import { toRepository } from '../../records/repository.ts';
+import { toRepositoryUrl } from '../../records/repository.ts';
 import type { Usage } from '../../records/usage.ts';
 import type { Reader, ReaderContext, ReadLine } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
@@ -15,7 +15,8 @@ import {
   toSessionRecord,
   toUsageIfAny,
 } from '../reader-kit.ts';
-import { createUnreadLines, type UnreadLines, type UnreadTypes } from '../unread-lines.ts';
+import { StatefulReader } from '../stateful-reader.ts';
+import { createUnreadLines, type UnreadTypes } from '../unread-lines.ts';
 
 const TOOLS: ToolVocabulary = {
   read: ['read', 'read_file', 'view_media', 'look_at', 'read_thread'],
@@ -107,18 +108,9 @@ export function createAmpThreadReader(context: ReaderContext, state: AmpThreadSt
   return new AmpThreadReader(context, state);
 }
 
-class AmpThreadReader implements Reader {
-  readonly #context: ReaderContext;
-  readonly state: AmpThreadState;
-  readonly #kit: ReturnType<typeof createReaderKit>;
-  readonly #unread: UnreadLines;
-
-  constructor(context: ReaderContext, state: AmpThreadState) {
-    this.#context = context;
-    this.state = state;
-    this.#kit = createReaderKit(context, TOOLS);
-    this.#unread = createUnreadLines(UNREAD_MEMBERS, context);
-  }
+class AmpThreadReader extends StatefulReader<AmpThreadState> {
+  readonly #kit = createReaderKit(this.context, TOOLS);
+  readonly #unread = createUnreadLines(UNREAD_MEMBERS, this.context);
 
   read(line: JsonObject): ReadLine {
     const message = readObject(line.messages);
@@ -142,9 +134,9 @@ class AmpThreadReader implements Reader {
 
   finish(): void {
     const { messages, ledgerInput, ledgerOutput } = this.state.totals;
-    compareTotal('Input tokens of the messages', messages.stated, messages.counted, this.#context);
-    compareTotal('Input tokens of the ledger', ledgerInput.stated, ledgerInput.counted, this.#context);
-    compareTotal('Output tokens of the ledger', ledgerOutput.stated, ledgerOutput.counted, this.#context);
+    compareTotal('Input tokens of the messages', messages.stated, messages.counted, this.context);
+    compareTotal('Input tokens of the ledger', ledgerInput.stated, ledgerInput.counted, this.context);
+    compareTotal('Output tokens of the ledger', ledgerOutput.stated, ledgerOutput.counted, this.context);
   }
 
   /** `totalInputTokens` is the sum of the three input counts. OpenAI bills no cache writes, so they count as input. */
@@ -224,7 +216,7 @@ class AmpThreadReader implements Reader {
     }
     for (const [field, value] of Object.entries(tokens)) {
       if (typeof value !== 'number' || value <= 0 || USAGE_FIELDS.has(field) || !/tokens?$/i.test(field)) continue;
-      this.#context.report(
+      this.context.report(
         'unknown_usage',
         'notice',
         `Unknown field of usage: ${cutCharacters(field, MAX_TYPE_LENGTH)}`,
@@ -332,7 +324,7 @@ class AmpThreadReader implements Reader {
     const session = toSessionRecord({
       sessionId: this.#kit.toId(line.id),
       cwd: cwd === null ? null : this.#kit.toId(cwd),
-      repository: toRepository(this.#kit.toId(git?.url)),
+      repository: toRepositoryUrl(this.#kit.toId(git?.url)),
       commitHash: this.#kit.toId(git?.sha),
     });
     const others = Object.entries(line).filter(([name]) => !READ_MEMBERS.has(name));

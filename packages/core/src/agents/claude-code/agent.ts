@@ -5,6 +5,7 @@ import { findClaudeCodeAttachment, readClaudeCodeAttachmentPath, toClaudeCodeAtt
 import { createDirectReader } from './direct-usage.ts';
 import { claudeCodePromptHistory, PROMPTS_FORMAT, promptsFormat } from './prompt-history.ts';
 import { createClaudeCodeReader } from './reader.ts';
+import { claudeCodeTelemetry } from './telemetry.ts';
 import { readClaudeCodePath } from './transcript-path.ts';
 
 const SESSION_ONLY_TYPES = new Set<unknown>(['summary', 'file-history-snapshot', 'queue-operation', 'progress']);
@@ -94,6 +95,7 @@ const COWORK_BASES = [
 export const claudeCode: Agent = {
   id: 'claude-code',
   label: 'Claude Code',
+  toResumeWords: (sessionId) => ['claude', '--resume', sessionId],
   places: [
     {
       holds: 'transcripts',
@@ -138,6 +140,7 @@ export const claudeCode: Agent = {
     findReference: findClaudeCodeAttachment,
   },
   program: claudeCodeProgram,
+  telemetry: claudeCodeTelemetry,
 };
 
 function readOption(options: readonly string[], name: string): string | undefined {

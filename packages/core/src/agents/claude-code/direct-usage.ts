@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { isJsonObject, isUniqueId, MAX_IDENTIFIER_LENGTH, MAX_TYPE_LENGTH, readDollars } from '../../records/fields.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 import type { Usage } from '../../records/usage.ts';
-import type { DirectReader, DirectSink, AnswerLine } from '../agent.ts';
+import type { AnswerLine, DirectReader, DirectSink } from '../agent.ts';
 import { toWithheldBytes } from '../anthropic-api/content-blocks.ts';
 import { listUnknownCounts, toUsage } from '../anthropic-api/usage.ts';
 import { createUnreadLines, type UnreadLines } from '../unread-lines.ts';
@@ -21,11 +21,10 @@ type Written = AnswerLine['written'][number];
  * bookkeeping. Refuses streams, totals, requests that are billed apart, and what looks odd.
  */
 export function createDirectReader(maxInlineContentBytes: number): DirectReader {
-  const reader = new ClaudeCodeDirectReader(maxInlineContentBytes);
-  return (value, sink) => reader.read(value, sink);
+  return new ClaudeCodeDirectReader(maxInlineContentBytes);
 }
 
-class ClaudeCodeDirectReader {
+class ClaudeCodeDirectReader implements DirectReader {
   readonly #maxContentBytes: number;
   readonly #unread: UnreadLines;
   #hasDoubt = false;

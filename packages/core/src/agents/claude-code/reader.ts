@@ -7,7 +7,8 @@ import type { Reader, ReaderContext, ReaderLine, ReadLine } from '../agent.ts';
 import { type ApiBlock, type BlockContext, toContentBlocks } from '../anthropic-api/content-blocks.ts';
 import { type IterationReports, readIterations, readPausedResponses } from '../anthropic-api/iterations.ts';
 import { listUnknownCounts, toUsage } from '../anthropic-api/usage.ts';
-import { createUnreadLines, newUnknown, omitFields, type UnreadLines } from '../unread-lines.ts';
+import { StatefulReader } from '../stateful-reader.ts';
+import { createUnreadLines, newUnknown, omitFields } from '../unread-lines.ts';
 import { type AgentVersionState, isFirstTooNew, NEWEST_KNOWN_MAJOR_VERSION } from './agent-version.ts';
 import {
   type AttachmentLineState,
@@ -53,49 +54,45 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
   return new ClaudeCodeReader(context, state);
 }
 
-class ClaudeCodeReader implements Reader {
-  readonly #context: ReaderContext;
-  readonly state: ClaudeCodeReaderState;
-  readonly #isLive: boolean;
-  readonly #isUsageOnly: boolean;
-  readonly #unread: UnreadLines;
-  readonly #reports: IterationReports;
-  readonly #blockContext: BlockContext;
-
-  constructor(context: ReaderContext, state: ClaudeCodeReaderState) {
-    this.#context = context;
-    this.state = state;
-    this.#isLive = context.isLive === true;
-    this.#isUsageOnly = context.isUsageOnly === true;
-    this.#unread = createUnreadLines(UNREAD_TYPES, context, ENVELOPE);
-    this.#reports = {
-      onInvalid: this.#onInvalidUsage,
-      onUnknown: (type) =>
-        this.#context.report(
-          'unknown_usage',
-          'notice',
-          `Iteration of unknown type: ${cutCharacters(type, MAX_TYPE_LENGTH)}`,
-        ),
-      onMismatch: (figures) =>
-        this.#context.report(
-          'total_mismatch',
-          'warning',
-          `Tokens of a response are ${figures} (input / output / read / write)`,
-        ),
-    };
-    this.#blockContext = {
-      maxInlineContentBytes: context.maxInlineContentBytes,
-      isUnmeasured: this.#isLive,
-      onNestingTooDeep: () => this.#context.report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored'),
-      onIdentifierCut: this.#onIdentifierCut,
-      ...(!this.#isUsageOnly && { onMissingField: this.#onMissingField }),
-      onInvalidContent: () => this.#context.report('invalid_content', 'warning', 'Content element without a type'),
-      onUnknownBlock: (type) =>
-        this.#context.report('unknown_block_type', 'notice', `Unknown type of content block: ${type}`),
-      onTooManyBlocks: (count) =>
-        this.#context.report('too_many_blocks', 'error', 'Too many content blocks on one line', count),
-    };
-  }
+class ClaudeCodeReader extends StatefulReader<ClaudeCodeReaderState> {
+  readonly #isLive = this.context.isLive === true;
+  readonly #isUsageOnly = this.context.isUsageOnly === true;
+  readonly #unread = createUnreadLines(UNREAD_TYPES, this.context, ENVELOPE);
+  readonly #onIdentifierCut = (): void =>
+    this.context.report('identifier_truncated', 'warning', 'Identifier cut to 512 characters');
+  readonly #onInvalidUsage = (field: string): void =>
+    this.context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
+  readonly #onImplausible = (name: string): void =>
+    this.context.report('implausible_figure', 'warning', `The figure ${name} is implausible and not counted`);
+  readonly #onMissingField = (name: string): void =>
+    this.context.report('missing_field', 'warning', `Missing field ${name}`);
+  readonly #reports: IterationReports = {
+    onInvalid: this.#onInvalidUsage,
+    onUnknown: (type) =>
+      this.context.report(
+        'unknown_usage',
+        'notice',
+        `Iteration of unknown type: ${cutCharacters(type, MAX_TYPE_LENGTH)}`,
+      ),
+    onMismatch: (figures) =>
+      this.context.report(
+        'total_mismatch',
+        'warning',
+        `Tokens of a response are ${figures} (input / output / read / write)`,
+      ),
+  };
+  readonly #blockContext: BlockContext = {
+    maxInlineContentBytes: this.context.maxInlineContentBytes,
+    isUnmeasured: this.#isLive,
+    onNestingTooDeep: () => this.context.report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored'),
+    onIdentifierCut: this.#onIdentifierCut,
+    ...(!this.#isUsageOnly && { onMissingField: this.#onMissingField }),
+    onInvalidContent: () => this.context.report('invalid_content', 'warning', 'Content element without a type'),
+    onUnknownBlock: (type) =>
+      this.context.report('unknown_block_type', 'notice', `Unknown type of content block: ${type}`),
+    onTooManyBlocks: (count) =>
+      this.context.report('too_many_blocks', 'error', 'Too many content blocks on one line', count),
+  };
 
   read(source: JsonObject, { arrivalMs }: ReaderLine): ReadLine {
     const envelope = toEnvelopeLine(source);
@@ -108,7 +105,7 @@ class ClaudeCodeReader implements Reader {
       return { type: undefined, timestampMs: undefined, records: [] };
     const type = cutCharacters(value.type, MAX_TYPE_LENGTH);
     const timestampMs = this.#readTimestampMs(value.timestamp ?? value.timestamp_ms) ?? arrivalMs;
-    if (isFirstTooNew(value, this.state.version)) this.#context.report('unsupported_version', 'warning', TOO_NEW);
+    if (isFirstTooNew(value, this.state.version)) this.context.report('unsupported_version', 'warning', TOO_NEW);
     const session = toSessionRecord(value, type, this.state.session, this.#onInvalidUsage);
     const messageType = isBookkeeping ? undefined : toMessageType(type);
     const reading =
@@ -133,13 +130,13 @@ class ClaudeCodeReader implements Reader {
   }
 
   finish(): void {
-    reportMismatches(this.state.totals, this.#context);
+    reportMismatches(this.state.totals, this.context);
   }
 
   #readTimestampMs(timestamp: JsonValue | undefined): number | undefined {
     const timeMs = parseTimestampMs(timestamp);
     if (timeMs === undefined && timestamp !== undefined && timestamp !== null) {
-      this.#context.report('invalid_timestamp', 'warning', 'Timestamp names no moment from 1970 to 9999');
+      this.context.report('invalid_timestamp', 'warning', 'Timestamp names no moment from 1970 to 9999');
     }
     return timeMs;
   }
@@ -151,7 +148,7 @@ class ClaudeCodeReader implements Reader {
     if (source === undefined) return { usage: undefined, billedRequests: [] };
     const usage = toUsage(source, this.#onInvalidUsage);
     for (const field of listUnknownCounts(source)) {
-      this.#context.report('unknown_usage', 'notice', `Unknown field of usage: ${field}`);
+      this.context.report('unknown_usage', 'notice', `Unknown field of usage: ${field}`);
     }
     const { requests, billedRequests } = readIterations(source, usage, this.#reports);
     billedRequests.push(...readPausedResponses(pausedResponses, this.#onInvalidUsage));
@@ -257,18 +254,6 @@ class ClaudeCodeReader implements Reader {
     records.push(...this.#unread.read(type, value, toTypeName(value)));
     return { records, blocks: [], isPrompt: false };
   }
-
-  readonly #onIdentifierCut = (): void =>
-    this.#context.report('identifier_truncated', 'warning', 'Identifier cut to 512 characters');
-
-  readonly #onInvalidUsage = (field: string): void =>
-    this.#context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
-
-  readonly #onImplausible = (name: string): void =>
-    this.#context.report('implausible_figure', 'warning', `The figure ${name} is implausible and not counted`);
-
-  readonly #onMissingField = (name: string): void =>
-    this.#context.report('missing_field', 'warning', `Missing field ${name}`);
 }
 
 interface MessageReading {

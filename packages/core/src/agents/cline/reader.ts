@@ -4,7 +4,8 @@ import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
 import type { Reader, ReaderContext, ReadLine } from '../agent.ts';
 import { createReaderKit, parseJsonText, readType } from '../reader-kit.ts';
-import { createUnreadLines, type UnreadLines } from '../unread-lines.ts';
+import { StatefulReader } from '../stateful-reader.ts';
+import { createUnreadLines } from '../unread-lines.ts';
 import { toImages, toSaid } from './content.ts';
 import { CLINE_TOOLS, EDITED, FAILURES, NOTED, RESULTS, RETRIES, SAID, UNREAD_TASK_ENTRIES } from './task-types.ts';
 import { type RequestUsage, readRequestUsage } from './task-usage.ts';
@@ -31,18 +32,9 @@ export function createClineReader(
   return new ClineReader(context, state);
 }
 
-class ClineReader implements Reader {
-  readonly #context: ReaderContext;
-  readonly state: ClineTaskState;
-  readonly #kit: ReturnType<typeof createReaderKit>;
-  readonly #unread: UnreadLines;
-
-  constructor(context: ReaderContext, state: ClineTaskState) {
-    this.#context = context;
-    this.state = state;
-    this.#kit = createReaderKit(context, CLINE_TOOLS);
-    this.#unread = createUnreadLines(UNREAD_TASK_ENTRIES, context);
-  }
+class ClineReader extends StatefulReader<ClineTaskState> {
+  readonly #kit = createReaderKit(this.context, CLINE_TOOLS);
+  readonly #unread = createUnreadLines(UNREAD_TASK_ENTRIES, this.context);
 
   read(line: JsonObject): ReadLine {
     const isAsk = line.type === 'ask';
@@ -61,7 +53,7 @@ class ClineReader implements Reader {
   }
 
   #toId(timestampMs: number | undefined): string {
-    return `cline/${this.#context.sessionId ?? ''}/${timestampMs ?? ''}`;
+    return `cline/${this.context.sessionId ?? ''}/${timestampMs ?? ''}`;
   }
 
   /** A request's own counts, or the counts of requests that the entry sums up. */
@@ -74,7 +66,7 @@ class ClineReader implements Reader {
 
   #toRequest(text: string): JsonObject | undefined {
     const request = readObject(parseJsonText(text));
-    if (request === undefined) this.#context.report('invalid_usage', 'warning', 'A request is not a JSON object');
+    if (request === undefined) this.context.report('invalid_usage', 'warning', 'A request is not a JSON object');
     return request;
   }
 
@@ -171,7 +163,7 @@ class ClineReader implements Reader {
     this.state.request = undefined;
     const images = toImages(line.images);
     const content = images.length === 0 ? text : [...(text === '' ? [] : [{ type: 'text', text }]), ...images];
-    return this.#kit.toPromptRecords(content, base, `${this.#context.sessionId ?? ''}/${base.timestampMs ?? ''}`);
+    return this.#kit.toPromptRecords(content, base, `${this.context.sessionId ?? ''}/${base.timestampMs ?? ''}`);
   }
 
   /** A summary that replaces earlier messages. Its cost, without tokens, is in no figure. */
@@ -179,7 +171,7 @@ class ClineReader implements Reader {
     const facts = readObject(line.contextCondense ?? line.contextTruncation) ?? readObject(parseJsonText(text)) ?? {};
     if (facts.status !== undefined && facts.status !== 'completed') return [];
     if ((this.#kit.toDollars(facts, 'cost') ?? 0) > 0) {
-      this.#context.report('unread_content', 'notice', 'Usage that is not counted, in lines of type condense_context');
+      this.context.report('unread_content', 'notice', 'Usage that is not counted, in lines of type condense_context');
     }
     const preTokens = this.#kit.toCount(facts, facts.tokensBefore === undefined ? 'prevContextTokens' : 'tokensBefore');
     const postTokens = this.#kit.toCount(facts, facts.tokensAfter === undefined ? 'newContextTokens' : 'tokensAfter');

@@ -12,7 +12,8 @@ import {
   toSoldModel,
   toUsageIfAny,
 } from '../reader-kit.ts';
-import { createUnreadLines, reportUnknownCounts, type UnreadLines, type UnreadTypes } from '../unread-lines.ts';
+import { StatefulReader } from '../stateful-reader.ts';
+import { createUnreadLines, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 import { toImages } from './content.ts';
 import { CLINE_TOOLS } from './task-types.ts';
 
@@ -56,18 +57,9 @@ export function createClineSessionReader(
   return new ClineSessionReader(context, state);
 }
 
-class ClineSessionReader implements Reader {
-  readonly #context: ReaderContext;
-  readonly state: ClineSessionState;
-  readonly #kit: ReturnType<typeof createReaderKit>;
-  readonly #unread: UnreadLines;
-
-  constructor(context: ReaderContext, state: ClineSessionState) {
-    this.#context = context;
-    this.state = state;
-    this.#kit = createReaderKit(context, CLINE_TOOLS);
-    this.#unread = createUnreadLines(UNREAD, context);
-  }
+class ClineSessionReader extends StatefulReader<ClineSessionState> {
+  readonly #kit = createReaderKit(this.context, CLINE_TOOLS);
+  readonly #unread = createUnreadLines(UNREAD, this.context);
 
   read(line: JsonObject): ReadLine {
     const [type = 'member'] = Object.keys(line);
@@ -127,10 +119,10 @@ class ClineSessionReader implements Reader {
     const metrics = this.#kit.toUsagePart(message, 'metrics');
     // The usage of another agent is in its own transcripts.
     const isCounted = !this.state.isImport || OWN_ID.test(known.uuid ?? '');
-    if (isCounted) reportUnknownCounts(metrics, METRICS, this.#context);
+    if (isCounted) reportUnknownCounts(metrics, METRICS, this.context);
     const usage = metrics && isCounted ? readMetrics(metrics, this.#kit) : undefined;
     const reportedCostUsd = usage && metrics ? toReportedCost(this.#kit.toDollars(metrics, 'cost')) : null;
-    const responseId = usage === undefined ? null : toResponseId(message, this.#context.sessionId);
+    const responseId = usage === undefined ? null : toResponseId(message, this.context.sessionId);
     const activities = toActivities(message);
     const blocks = [
       ...activities.flatMap((activity) => this.#toCallBlocks({ ...activity, id: activity.toolCallId ?? null })),

@@ -2,9 +2,11 @@ import type { JsonObject } from '../../lines/json.ts';
 import { readText } from '../../records/fields.ts';
 import type { Agent, ContentIdentity } from '../agent.ts';
 import { toOptionsEnd } from '../option-position.ts';
+import { createDirectReader } from './direct-usage.ts';
 import { createExecReader } from './exec-reader.ts';
 import { detectRollout, toRolloutLine } from './rollout-lines.ts';
 import { createRolloutReader } from './rollout-reader.ts';
+import { codexTelemetry } from './telemetry.ts';
 import { readParentThreadId } from './thread.ts';
 
 const EXEC_TYPES = new Set<unknown>([
@@ -16,6 +18,7 @@ const EXEC_TYPES = new Set<unknown>([
 export const codex: Agent = {
   id: 'codex',
   label: 'Codex',
+  toResumeWords: (sessionId) => ['codex', 'resume', sessionId],
   places: [
     {
       holds: 'transcripts',
@@ -35,6 +38,7 @@ export const codex: Agent = {
       kind: 'session',
       // The stream has only the thread's total, so its usage cannot be matched with the rollout's responses.
       outranks: ['codex-exec'],
+      createDirectReader,
       detect: detectRollout,
       identify: identifyRollout,
       createReader: createRolloutReader,
@@ -62,6 +66,7 @@ export const codex: Agent = {
     createReader: createExecReader,
     countsWholeSession: true,
   },
+  telemetry: codexTelemetry,
 };
 
 /**

@@ -8,6 +8,7 @@ import type { Reader, ReaderContext, ReaderLine, ReadLine } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
 import { createReaderKit, readType, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';
 import { toShellProgram } from '../shell-program.ts';
+import { StatefulReader } from '../stateful-reader.ts';
 import { newUnknown } from '../unread-lines.ts';
 import { toCodexTool, toItemError, toItemOutput, toItemType, toPlanText } from './exec-items.ts';
 import { describeToolUse } from './rollout-tools.ts';
@@ -51,19 +52,9 @@ export function createExecReader(
   return new ExecReader(context, state);
 }
 
-class ExecReader implements Reader {
-  readonly #context: ReaderContext;
-  readonly state: CodexExecState;
-  readonly #kit: ReturnType<typeof createReaderKit>;
-  readonly #isLive: boolean;
-
-  constructor(context: ReaderContext, state: CodexExecState) {
-    this.#context = context;
-    this.state = state;
-    this.#kit = createReaderKit(context, {});
-    const { isLive = false } = context;
-    this.#isLive = isLive;
-  }
+class ExecReader extends StatefulReader<CodexExecState> {
+  readonly #kit = createReaderKit(this.context, {});
+  readonly #isLive = this.context.isLive === true;
 
   read(line: JsonObject, { arrivalMs }: ReaderLine): ReadLine {
     const type = readType(line.type);
@@ -149,12 +140,12 @@ class ExecReader implements Reader {
   /** A total of the thread that falls does not count. The stream does not say what its figures are. */
   #observeTotal({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens }: Usage): void {
     const input = inputTokens + cacheReadTokens + cacheWriteTokens;
-    compareTotal('Input tokens of the thread', input, Math.max(input, this.state.totals.input), this.#context);
+    compareTotal('Input tokens of the thread', input, Math.max(input, this.state.totals.input), this.context);
     compareTotal(
       'Output tokens of the thread',
       outputTokens,
       Math.max(outputTokens, this.state.totals.output),
-      this.#context,
+      this.context,
     );
     this.state.totals = { input, output: outputTokens };
   }
@@ -164,7 +155,7 @@ class ExecReader implements Reader {
     if (tokens === undefined) return [];
     const count = (field: string): number => this.#kit.toCount(tokens, field, MAX_TOKENS_PER_SESSION);
     for (const field of listUnknownCounts(tokens, ['service_tier'])) {
-      this.#context.report('unknown_usage', 'notice', `Unknown field of usage: ${field}`);
+      this.context.report('unknown_usage', 'notice', `Unknown field of usage: ${field}`);
     }
     const cacheReadTokens = count('cached_input_tokens');
     const cacheWriteTokens = count('cache_write_input_tokens');
@@ -177,7 +168,7 @@ class ExecReader implements Reader {
       serviceTier: this.state.serviceTier,
     });
     if (usage !== undefined) this.#observeTotal(usage);
-    const responseId = `codex-exec-thread/${this.state.threadId ?? this.#context.sessionId ?? ''}`;
+    const responseId = `codex-exec-thread/${this.state.threadId ?? this.context.sessionId ?? ''}`;
     if (usage === undefined) return [];
     return [newUsageRecord({ usage, responseId, timestampMs, model: this.state.model, stopReason: 'stop' })];
   }
@@ -209,7 +200,7 @@ class ExecReader implements Reader {
     for (const stated of [line, readObject(line.usage)]) {
       if (observeTier(this.state, stated, this.#kit.toId)) continue;
       const tier = cutCharacters(this.state.serviceTier ?? '', MAX_TYPE_LENGTH);
-      this.#context.report('unknown_usage', 'notice', `Unknown tier: ${tier}`);
+      this.context.report('unknown_usage', 'notice', `Unknown tier: ${tier}`);
     }
     switch (type) {
       case 'thread.started':
@@ -238,7 +229,7 @@ class ExecReader implements Reader {
   }
 
   readonly #onNestingTooDeep = (): void =>
-    this.#context.report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored');
+    this.context.report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored');
 }
 
 function toNotice(name: string, text: string, isError = false): NoticeRecord {

@@ -40,39 +40,59 @@ const PART_TYPES: ReadonlySet<string> = new Set([
   ...['input_text', 'output_text', 'text', 'summary_text', 'reasoning_text', 'refusal'],
 ]);
 
+type Role = RolloutItem['role'];
+
+/** By the type of an item; a message states its role. */
+const ROLES: ReadonlyMap<string, Role> = new Map<string, Role>([
+  ['agent_message', 'user'],
+  ['reasoning', 'assistant'],
+  ['function_call', 'assistant'],
+  ['custom_tool_call', 'assistant'],
+  ['local_shell_call', 'assistant'],
+  ['web_search_call', 'assistant'],
+  ['tool_search_call', 'assistant'],
+  ['image_generation_call', 'assistant'],
+  ['function_call_output', 'output'],
+  ['custom_tool_call_output', 'output'],
+  ['tool_search_output', 'output'],
+]);
+
+/** The role of the item in a payload; undefined for one that is not read. */
+export function toItemRole(item: JsonObject, type: string): Role | undefined {
+  return type === 'message' ? toRole(item.role) : ROLES.get(type);
+}
+
 /** The conversation item in a payload; undefined for one that is not read. */
 export function readRolloutItem(item: JsonObject, type: string, context: ItemContext): RolloutItem | undefined {
+  const role = toItemRole(item, type);
+  return role === undefined ? undefined : { role, blocks: toBlocks(item, type, context) };
+}
+
+function toBlocks(item: JsonObject, type: string, context: ItemContext): BlockContent[] {
   switch (type) {
-    case 'message':
-      return { role: toRole(item.role), blocks: toParts(item.content, context) };
-    case 'agent_message':
-      return { role: 'user', blocks: toParts(item.content, context) };
     case 'reasoning':
-      return { role: 'assistant', blocks: [toThinking(item, context)] };
+      return [toThinking(item, context)];
     case 'function_call':
-    case 'custom_tool_call': {
-      const input = toToolInput(item.arguments ?? item.input);
-      return { role: 'assistant', blocks: [toCall(item, toToolName(item), input, context)] };
-    }
+    case 'custom_tool_call':
+      return [toCall(item, toToolName(item), toToolInput(item.arguments ?? item.input), context)];
     case 'local_shell_call':
-      return { role: 'assistant', blocks: [toCall(item, 'local_shell', item.action ?? null, context)] };
+      return [toCall(item, 'local_shell', item.action ?? null, context)];
     case 'web_search_call':
-      return { role: 'assistant', blocks: [toCall(item, 'web_search', item.action ?? null, context)] };
+      return [toCall(item, 'web_search', item.action ?? null, context)];
     case 'tool_search_call':
-      return { role: 'assistant', blocks: [toCall(item, 'tool_search', item.arguments ?? null, context)] };
+      return [toCall(item, 'tool_search', item.arguments ?? null, context)];
     case 'image_generation_call': {
       const { prompt, revised_prompt: revisedPrompt } = item;
-      const input = { prompt: prompt ?? revisedPrompt ?? null };
-      return { role: 'assistant', blocks: [toCall(item, 'image_generation', input, context)] };
+      return [toCall(item, 'image_generation', { prompt: prompt ?? revisedPrompt ?? null }, context)];
     }
     case 'function_call_output':
     case 'custom_tool_call_output':
-      return { role: 'output', blocks: [toResult(item, item.output, context)] };
+      return [toResult(item, item.output, context)];
     case 'tool_search_output':
       // Descriptions of tools, which are no parts of a message.
-      return { role: 'output', blocks: [toResult(item, item.tools, { ...context, onUnknownBlock: () => undefined })] };
+      return [toResult(item, item.tools, { ...context, onUnknownBlock: () => undefined })];
     default:
-      return undefined;
+      return toParts(item.content, context);
   }
 }
 

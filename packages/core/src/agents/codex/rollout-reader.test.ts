@@ -407,6 +407,7 @@ describe('what a rollout holds besides', () => {
     expect(events.map(({ kind, name }) => [kind, name])).toEqual([
       ['api_error', 'usage_limit_exceeded'],
       ['api_error', 'usage_limit_exceeded'],
+      ['turn', 'conversation'],
     ]);
     expect(notices).toEqual([]);
   });

@@ -6,7 +6,8 @@ import { type SessionEventKind, UNKNOWN_MODEL } from '../../records/rows.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 import type { Usage } from '../../records/usage.ts';
 import type { Reader, ReaderContext, ReaderLine, ReadLine } from '../agent.ts';
-import { createUnreadLines, type UnreadLines } from '../unread-lines.ts';
+import { StatefulReader } from '../stateful-reader.ts';
+import { createUnreadLines } from '../unread-lines.ts';
 import { observeCall, observeCallEvent } from './call-events.ts';
 import { type ItemContext, type RolloutItem, readRolloutItem, toFingerprint } from './rollout-items.ts';
 import { type RolloutLine, toRolloutLine } from './rollout-lines.ts';
@@ -29,11 +30,11 @@ import { createTurnContext, observeSettings, observeTier, type TurnContext } fro
 import { UNREAD_TYPES } from './unread-types.ts';
 
 /** Characters of a prompt that go into the names of the responses after it. */
-const MAX_HISTORY_CHARACTERS = 256;
+export const MAX_HISTORY_CHARACTERS = 256;
 /** Characters of an error that identify it. */
-const MAX_ERROR_CHARACTERS = 512;
+export const MAX_ERROR_CHARACTERS = 512;
 /** Usage is written when a response has completed. */
-const COMPLETED = 'completed';
+export const COMPLETED = 'completed';
 
 interface RolloutReaderState {
   /** Ids of the latest calls. */
@@ -53,37 +54,31 @@ export function createRolloutReader(context: ReaderContext, state = createState(
   return new RolloutReader(context, state);
 }
 
-class RolloutReader implements Reader {
-  readonly #context: ReaderContext;
-  readonly state: RolloutReaderState;
-  readonly #thread: ThreadState;
-  readonly #usage: UsageState;
-  readonly #responses: ResponseState;
-  readonly #turn: TurnContext;
-  readonly #itemContext: ItemContext;
-  readonly #unread: UnreadLines;
+class RolloutReader extends StatefulReader<RolloutReaderState> {
+  readonly #thread = this.state.thread;
+  readonly #usage = this.state.usage;
+  readonly #responses = this.state.responses;
+  readonly #turn = this.state.context;
+  readonly #onIdentifierCut = (): void =>
+    this.context.report('identifier_truncated', 'warning', 'Identifier cut to 512 characters');
+  readonly #onInvalidUsage = (field: string, isUnknown = false): void =>
+    isUnknown
+      ? this.context.report('unknown_usage', 'notice', `Unknown field of usage: ${field}`)
+      : this.context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
+  readonly #identifier = (value: JsonValue | undefined): string | null => readIdentifier(value, this.#onIdentifierCut);
+  readonly #itemContext: ItemContext = {
+    maxInlineContentBytes: this.context.maxInlineContentBytes,
+    isUnmeasured: this.context.isLive === true,
+    onNestingTooDeep: () => this.context.report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored'),
+    onIdentifierCut: this.#onIdentifierCut,
+    onUnknownBlock: (type) =>
+      this.context.report('unknown_block_type', 'notice', `Unknown type of content block: ${type}`),
+    timestampMs: undefined,
+    toCallId: (content) => `${this.#historyName()}/${content}`,
+  };
+  readonly #unread = createUnreadLines(UNREAD_TYPES, this.context);
   #timestampMs: number | undefined;
   #isCopy = false;
-
-  constructor(context: ReaderContext, state: RolloutReaderState) {
-    this.#context = context;
-    this.state = state;
-    this.#thread = state.thread;
-    this.#usage = state.usage;
-    this.#responses = state.responses;
-    this.#turn = state.context;
-    this.#itemContext = {
-      maxInlineContentBytes: context.maxInlineContentBytes,
-      isUnmeasured: context.isLive === true,
-      onNestingTooDeep: () => this.#context.report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored'),
-      onIdentifierCut: this.#onIdentifierCut,
-      onUnknownBlock: (type) =>
-        this.#context.report('unknown_block_type', 'notice', `Unknown type of content block: ${type}`),
-      timestampMs: undefined,
-      toCallId: (content) => `${this.#historyName()}/${content}`,
-    };
-    this.#unread = createUnreadLines(UNREAD_TYPES, context);
-  }
 
   read(source: JsonObject, { arrivalMs }: ReaderLine): ReadLine {
     const line = toRolloutLine(source);
@@ -103,8 +98,8 @@ class RolloutReader implements Reader {
   }
 
   finish(): void {
-    compareTotals(this.#usage.checks.counts, this.#usage.total, 'thread', this.#context);
-    compareTotals(this.#usage.checks.records, this.#usage.recordTotal, "thread's records", this.#context);
+    compareTotals(this.#usage.checks.counts, this.#usage.total, 'thread', this.context);
+    compareTotals(this.#usage.checks.records, this.#usage.recordTotal, "thread's records", this.context);
   }
 
   /** A name for the current point of the thread, the same in every copy of its history. */
@@ -137,7 +132,7 @@ class RolloutReader implements Reader {
 
   #toUsageRecord(response: CodexResponse, group: string | null): TranscriptRecord {
     if (response.isBelated) {
-      this.#context.report(
+      this.context.report(
         'uncounted_response',
         'warning',
         'Interrupted before it was counted: used what the total grew by more',
@@ -149,7 +144,7 @@ class RolloutReader implements Reader {
       requestId: response.providerId,
       ...(group !== null && { group }),
       timestampMs: this.#timestampMs,
-      model: this.#turn.model ?? (this.#context.isLive === true ? null : UNKNOWN_MODEL),
+      model: this.#turn.model ?? (this.context.isLive === true ? null : UNKNOWN_MODEL),
       stopReason: COMPLETED,
       gitBranch: this.#turn.gitBranch,
       agentVersion: this.#turn.version,
@@ -160,7 +155,7 @@ class RolloutReader implements Reader {
 
   #observeStatedTier(stated: JsonObject | undefined): void {
     if (observeTier(this.#turn, stated, this.#identifier)) return;
-    this.#context.report(
+    this.context.report(
       'unknown_usage',
       'notice',
       `Unknown tier: ${cutCharacters(this.#turn.serviceTier ?? '', MAX_TYPE_LENGTH)}`,
@@ -335,7 +330,7 @@ class RolloutReader implements Reader {
       case 'stream_error':
         return this.#readError(subtype, payload);
       default:
-        observeCallEvent(this.state.callIds, payload, subtype, this.#context);
+        observeCallEvent(this.state.callIds, payload, subtype, this.context);
         return undefined;
     }
   }
@@ -408,25 +403,15 @@ class RolloutReader implements Reader {
   #readTimestampMs(timestamp: JsonValue | undefined): number | undefined {
     const timeMs = parseTimestampMs(timestamp);
     if (timeMs === undefined && timestamp !== undefined && timestamp !== null) {
-      this.#context.report('invalid_timestamp', 'warning', 'Timestamp names no moment from 1970 to 9999');
+      this.context.report('invalid_timestamp', 'warning', 'Timestamp names no moment from 1970 to 9999');
     }
     return timeMs;
   }
-
-  readonly #onIdentifierCut = (): void =>
-    this.#context.report('identifier_truncated', 'warning', 'Identifier cut to 512 characters');
-
-  readonly #onInvalidUsage = (field: string, isUnknown = false): void =>
-    isUnknown
-      ? this.#context.report('unknown_usage', 'notice', `Unknown field of usage: ${field}`)
-      : this.#context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
-
-  readonly #identifier = (value: JsonValue | undefined): string | null => readIdentifier(value, this.#onIdentifierCut);
 }
 
 const isText = ({ block_type: type }: BlockContent): boolean => type === 'text';
 
-function createState(): RolloutReaderState {
+export function createState(): RolloutReaderState {
   return {
     callIds: new Set(),
     lastError: null,

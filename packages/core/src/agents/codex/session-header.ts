@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { readObject } from '../../records/fields.ts';
 import type { SessionRecord } from '../../records/records.ts';
-import { toRepository } from '../../records/repository.ts';
+import { toRepositoryUrl } from '../../records/repository.ts';
 
 /** The facts of a thread's own `session_meta` about its session. */
 export function toSessionHeader(
@@ -14,7 +14,7 @@ export function toSessionHeader(
     ['cwd', identifier(meta.cwd)],
     ['version', identifier(meta.cli_version)],
     ['gitBranch', identifier(git?.branch)],
-    ['repository', toRepository(identifier(git?.repository_url))],
+    ['repository', toRepositoryUrl(identifier(git?.repository_url))],
     ['commitHash', identifier(git?.commit_hash)],
     ['entrypoint', identifier(meta.originator)],
     ['forkedFromSessionId', identifier(meta.forked_from_id)],

@@ -119,7 +119,7 @@ describe('Copilot CLI', () => {
     expect(read.toolCalls).toMatchObject([
       { tool_kind: 'shell', program: 'git', is_error: false, output_bytes: 9, duration_ms: 3000 },
     ]);
-    expect(read.events.map(({ kind }) => kind)).toEqual(['prompt', 'prompt', 'compaction']);
+    expect(read.events.map(({ kind }) => kind)).toEqual(['prompt', 'turn', 'prompt', 'compaction', 'turn']);
     expect(read.messages.filter(({ is_sidechain }) => is_sidechain)).toHaveLength(1);
   });
 

@@ -3,11 +3,14 @@ import type { Agent } from '../agent.ts';
 import { toCanonicalFormat } from '../canonical-lines.ts';
 import { createCopilotReader } from './reader.ts';
 import { createCopilotStoreReader } from './store-reader.ts';
+import { copilotTelemetry } from './telemetry.ts';
 
 /** GitHub Copilot CLI: `events.jsonl` of a session, and the store of all sessions. */
 export const copilot: Agent = {
   id: 'copilot',
   label: 'Copilot CLI',
+  telemetry: copilotTelemetry,
+  toResumeWords: (sessionId) => ['copilot', `--resume=${sessionId}`],
   places: [
     {
       holds: 'transcripts',

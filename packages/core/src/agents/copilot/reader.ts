@@ -2,11 +2,12 @@ import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { isJsonObject, readObject, readText, toNumber } from '../../records/fields.ts';
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { MessageRecord, SessionRecord, TranscriptRecord } from '../../records/records.ts';
-import { toRepository } from '../../records/repository.ts';
+import { toRepositoryUrl } from '../../records/repository.ts';
 import type { Reader, ReaderContext, ReadLine } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
 import { createReaderKit, parseJsonText, readType, toCutTitle, toSessionRecord } from '../reader-kit.ts';
-import { createUnreadLines, type UnreadLines } from '../unread-lines.ts';
+import { StatefulReader } from '../stateful-reader.ts';
+import { createUnreadLines } from '../unread-lines.ts';
 import {
   beginRun,
   type CopilotAccounts,
@@ -64,20 +65,10 @@ export function createCopilotReader(context: ReaderContext, state = createState(
   return new CopilotReader(context, state);
 }
 
-class CopilotReader implements Reader {
-  readonly #context: ReaderContext;
-  readonly state: CopilotReaderState;
-  readonly #kit: ReturnType<typeof createReaderKit>;
-  readonly #unread: UnreadLines;
-  readonly #accounts: CopilotAccounts;
-
-  constructor(context: ReaderContext, state: CopilotReaderState) {
-    this.#context = context;
-    this.state = state;
-    this.#kit = createReaderKit(context, COPILOT_TOOLS);
-    this.#unread = createUnreadLines(COPILOT_UNREAD, context);
-    this.#accounts = state.accounts;
-  }
+class CopilotReader extends StatefulReader<CopilotReaderState> {
+  readonly #kit = createReaderKit(this.context, COPILOT_TOOLS);
+  readonly #unread = createUnreadLines(COPILOT_UNREAD, this.context);
+  readonly #accounts = this.state.accounts;
 
   read(line: JsonObject): ReadLine {
     const type = readType(line.type);
@@ -105,7 +96,7 @@ class CopilotReader implements Reader {
     this.state.branch = this.#kit.toId(about?.branch) ?? this.state.branch;
     this.state.version = this.#kit.toId(data.copilotVersion) ?? this.state.version;
     const { sessionId, branch: gitBranch, version } = this.state;
-    const repository = toRepository(
+    const repository = toRepositoryUrl(
       toAddress(this.#kit.toId(about?.repository), this.#kit.toId(about?.repositoryHost)),
     );
     const commitHash = this.#kit.toId(about?.headCommit);
@@ -260,7 +251,7 @@ class CopilotReader implements Reader {
     const isMarked = isJsonObject(data.usageAccountingWatermarks) || isJsonObject(data.accountingSnapshot);
     const { remainders, grown, named, namedBeside, mismatches } = settle(this.#accounts, totals, isMarked);
     for (const { field, stated, counted } of mismatches) {
-      compareTotal(`${FIELD_LABELS[field]} of session.shutdown`, stated, counted, this.#context);
+      compareTotal(`${FIELD_LABELS[field]} of session.shutdown`, stated, counted, this.context);
     }
     const { timestampMs } = base;
     const records = remainders.flatMap(([model, counts]): TranscriptRecord[] => {

@@ -5,6 +5,7 @@ import type { BlockContent, TranscriptRecord } from '../../records/records.ts';
 import type { Reader, ReaderContext, ReadLine } from '../agent.ts';
 import { type CanonicalRow, readCanonicalRow, readJsonColumn, toUnreadRow } from '../canonical-lines.ts';
 import { createReaderKit, readType, type ToolVocabulary, toReportedCost, toSessionRecord } from '../reader-kit.ts';
+import { StatefulReader } from '../stateful-reader.ts';
 import { newUnknown, reportUnreadContent } from '../unread-lines.ts';
 
 const TOOLS: ToolVocabulary = {
@@ -26,16 +27,8 @@ export function createCrushReader(context: ReaderContext, state: Record<string, 
   return new CrushReader(context, state);
 }
 
-class CrushReader implements Reader {
-  readonly #context: ReaderContext;
-  readonly state: Record<string, never>;
-  readonly #kit: ReturnType<typeof createReaderKit>;
-
-  constructor(context: ReaderContext, state: Record<string, never>) {
-    this.#context = context;
-    this.state = state;
-    this.#kit = createReaderKit(context, TOOLS);
-  }
+class CrushReader extends StatefulReader<Record<string, never>> {
+  readonly #kit = createReaderKit(this.context, TOOLS);
 
   read(line: JsonObject): ReadLine {
     if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
@@ -72,7 +65,7 @@ class CrushReader implements Reader {
         .map(({ data }) => data)
         .filter(isJsonObject);
     for (const { type, data } of elements) {
-      if (!PART_TYPES.has(type)) reportUnreadContent(`part/${readType(type) ?? 'unknown'}`, data, this.#context);
+      if (!PART_TYPES.has(type)) reportUnreadContent(`part/${readType(type) ?? 'unknown'}`, data, this.context);
     }
     const entry = { timestampMs, uuid: this.#kit.toId(row.id) };
     const blocks = elements.flatMap(this.#toBlocks);

@@ -12,7 +12,8 @@ import {
   toSessionRecord,
   toUsageIfAny,
 } from '../reader-kit.ts';
-import { createUnreadLines, reportUnknownCounts, type UnreadLines, type UnreadTypes } from '../unread-lines.ts';
+import { StatefulReader } from '../stateful-reader.ts';
+import { createUnreadLines, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 import { splitUserContent } from './user-content.ts';
 
 /** The names of tools in Cursor's agent. */
@@ -98,18 +99,9 @@ export function createCursorStreamReader(
   return new CursorStreamReader(context, state);
 }
 
-class CursorStreamReader implements Reader {
-  readonly #context: ReaderContext;
-  readonly state: CursorStreamState;
-  readonly #kit: ReturnType<typeof createReaderKit>;
-  readonly #unread: UnreadLines;
-
-  constructor(context: ReaderContext, state: CursorStreamState) {
-    this.#context = context;
-    this.state = state;
-    this.#kit = createReaderKit(context, TOOLS);
-    this.#unread = createUnreadLines(UNREAD_LINES, context);
-  }
+class CursorStreamReader extends StatefulReader<CursorStreamState> {
+  readonly #kit = createReaderKit(this.context, TOOLS);
+  readonly #unread = createUnreadLines(UNREAD_LINES, this.context);
 
   read(line: JsonObject, { arrivalMs }: ReaderLine): ReadLine {
     const type = readType(line.type);
@@ -149,7 +141,7 @@ class CursorStreamReader implements Reader {
   #readResult(line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] {
     const tokens = this.#kit.toUsagePart(line, 'usage');
     this.state.runCount++;
-    reportUnknownCounts(tokens, USAGE_FIELDS, this.#context);
+    reportUnknownCounts(tokens, USAGE_FIELDS, this.context);
     const usage =
       tokens &&
       toUsageIfAny({
@@ -161,7 +153,7 @@ class CursorStreamReader implements Reader {
     if (usage === undefined) return [];
     if (typeof tokens?.totalTokens === 'number') {
       const counted = usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
-      compareTotal('Tokens of a run', this.#kit.toCount(tokens, 'totalTokens'), counted, this.#context);
+      compareTotal('Tokens of a run', this.#kit.toCount(tokens, 'totalTokens'), counted, this.context);
     }
     const responseId = `cursor-run/${this.state.sessionId ?? ''}/${readText(line.request_id) ?? this.state.runCount}`;
     return [newUsageRecord({ usage, responseId, timestampMs, model: this.state.model, stopReason: 'stop' })];

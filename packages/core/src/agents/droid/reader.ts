@@ -14,6 +14,7 @@ import {
   toSessionRecord,
   toUsageIfAny,
 } from '../reader-kit.ts';
+import { StatefulReader } from '../stateful-reader.ts';
 import {
   createUnreadLines,
   newUnknown,
@@ -197,14 +198,8 @@ export function createDroidStreamReader(
   return new DroidStreamReader(context, state);
 }
 
-class DroidStreamReader implements Reader {
-  readonly state: { sessionId: string | null; model: string | null; runCount: number };
-  readonly #kit: ReturnType<typeof createReaderKit>;
-
-  constructor(context: ReaderContext, state: { sessionId: string | null; model: string | null; runCount: number }) {
-    this.state = state;
-    this.#kit = createReaderKit(context, TOOLS);
-  }
+class DroidStreamReader extends StatefulReader<{ sessionId: string | null; model: string | null; runCount: number }> {
+  readonly #kit = createReaderKit(this.context, TOOLS);
 
   read(line: JsonObject, { arrivalMs }: ReaderLine): ReadLine {
     const type = readType(line.type);

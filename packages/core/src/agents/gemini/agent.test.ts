@@ -80,6 +80,7 @@ describe('Gemini CLI', () => {
         ['slash_command', '/model'],
         ['prompt', null],
         ['api_error', null],
+        ['turn', 'exploring'],
       ]);
       expect(read.toolCalls).toMatchObject([
         { tool_kind: 'shell', program: 'git', is_error: false, output_bytes: 9, duration_ms: 2000 },

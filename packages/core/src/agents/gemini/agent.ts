@@ -5,6 +5,7 @@ import { toSubagentSessionId } from '../subagent-session-id.ts';
 import { toFileIdentity, toPathParts, toStem } from '../transcript-path.ts';
 import { createGeminiReader } from './reader.ts';
 import { createGeminiStreamReader } from './stream.ts';
+import { geminiTelemetry } from './telemetry.ts';
 
 const MESSAGE_TYPES = new Set<unknown>(['user', 'gemini', 'info', 'error', 'warning']);
 
@@ -30,6 +31,8 @@ const outranks = ['gemini-stream-json'];
 export const gemini: Agent = {
   id: 'gemini',
   label: 'Gemini CLI',
+  telemetry: geminiTelemetry,
+  toResumeWords: (sessionId) => ['gemini', '--resume', sessionId],
   places: [
     {
       ...{ holds: 'transcripts', bases: ['.gemini'] },

@@ -14,13 +14,8 @@ import {
   toSessionRecord,
   toUsageIfAny,
 } from '../reader-kit.ts';
-import {
-  createUnreadLines,
-  newUnknown,
-  reportUnknownCounts,
-  type UnreadLines,
-  type UnreadTypes,
-} from '../unread-lines.ts';
+import { StatefulReader } from '../stateful-reader.ts';
+import { createUnreadLines, newUnknown, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 import { readStoredParts, readTitle, toApiBlocks, toParts, toText } from './parts.ts';
 
 export const GEMINI_TOOLS: ToolVocabulary = {
@@ -99,18 +94,9 @@ export function createGeminiReader(
   return new GeminiReader(context, state);
 }
 
-class GeminiReader implements Reader {
-  readonly #context: ReaderContext;
-  readonly state: GeminiReaderState;
-  readonly #kit: ReturnType<typeof createReaderKit>;
-  readonly #unread: UnreadLines;
-
-  constructor(context: ReaderContext, state: GeminiReaderState) {
-    this.#context = context;
-    this.state = state;
-    this.#kit = createReaderKit(context, GEMINI_TOOLS);
-    this.#unread = createUnreadLines(UNREAD_MEMBERS, context);
-  }
+class GeminiReader extends StatefulReader<GeminiReaderState> {
+  readonly #kit = createReaderKit(this.context, GEMINI_TOOLS);
+  readonly #unread = createUnreadLines(UNREAD_MEMBERS, this.context);
 
   read(line: JsonObject): ReadLine {
     const set = readObject(line.$set);
@@ -129,7 +115,7 @@ class GeminiReader implements Reader {
   }
 
   finish(): void {
-    compareTotal('Tokens of all responses', this.state.totals.stated, this.state.totals.counted, this.#context);
+    compareTotal('Tokens of all responses', this.state.totals.stated, this.state.totals.counted, this.context);
   }
 
   #recall(id: string): KnownMessage {
@@ -172,7 +158,7 @@ class GeminiReader implements Reader {
   /** `tokens.total` is the sum of the classes, without `cached`, which `input` contains. */
   #observeTotal(tokens: JsonObject, usage: Usage | undefined, known: KnownMessage): void {
     const stated = this.#kit.toCount(tokens, 'total', MAX_TOKENS_PER_FIELD);
-    reportUnknownCounts(tokens, USAGE_FIELDS, this.#context);
+    reportUnknownCounts(tokens, USAGE_FIELDS, this.context);
     if (known.hasTotal || stated === 0 || usage === undefined) return;
     known.hasTotal = true;
     this.state.totals.stated += stated;

@@ -5,6 +5,7 @@ import type { TranscriptRecord } from '../../records/records.ts';
 import type { Reader, ReaderContext, ReaderLine, ReadLine } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
 import { createReaderKit, readType, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';
+import { StatefulReader } from '../stateful-reader.ts';
 import { newUnknown } from '../unread-lines.ts';
 import { GEMINI_TOOLS } from './reader.ts';
 
@@ -30,16 +31,8 @@ export function createGeminiStreamReader(
   return new GeminiStreamReader(context, state);
 }
 
-class GeminiStreamReader implements Reader {
-  readonly #context: ReaderContext;
-  readonly state: GeminiStreamState;
-  readonly #kit: ReturnType<typeof createReaderKit>;
-
-  constructor(context: ReaderContext, state: GeminiStreamState) {
-    this.#context = context;
-    this.state = state;
-    this.#kit = createReaderKit(context, GEMINI_TOOLS);
-  }
+class GeminiStreamReader extends StatefulReader<GeminiStreamState> {
+  readonly #kit = createReaderKit(this.context, GEMINI_TOOLS);
 
   read(line: JsonObject, { arrivalMs }: ReaderLine): ReadLine {
     const type = readType(line.type);
@@ -72,7 +65,7 @@ class GeminiStreamReader implements Reader {
     for (const [field, label] of STATS) {
       if (typeof stats[field] !== 'number') continue;
       const counted = models.reduce((sum, counts) => sum + this.#kit.toCount(counts, field), 0);
-      compareTotal(`${label} of the run`, this.#kit.toCount(stats, field), counted, this.#context);
+      compareTotal(`${label} of the run`, this.#kit.toCount(stats, field), counted, this.context);
     }
   }
 

@@ -14,6 +14,7 @@ import {
   toSessionRecord,
   toUsageIfAny,
 } from '../reader-kit.ts';
+import { StatefulReader } from '../stateful-reader.ts';
 import { newUnknown, reportUnreadContent } from '../unread-lines.ts';
 
 const TOOLS: ToolVocabulary = {
@@ -68,19 +69,11 @@ export function createGooseReader(
   return new GooseReader(context, state);
 }
 
-class GooseReader implements Reader {
-  readonly #context: ReaderContext;
-  readonly state: GooseReaderState;
-  readonly #kit: ReturnType<typeof createReaderKit>;
-
-  constructor(context: ReaderContext, state: GooseReaderState) {
-    this.#context = context;
-    this.state = state;
-    this.#kit = createReaderKit(context, TOOLS);
-  }
+class GooseReader extends StatefulReader<GooseReaderState> {
+  readonly #kit = createReaderKit(this.context, TOOLS);
 
   finish(): void {
-    compareTotal('Tokens of the ledger', this.state.statedTokens, this.state.countedTokens, this.#context);
+    compareTotal('Tokens of the ledger', this.state.statedTokens, this.state.countedTokens, this.context);
   }
 
   read(line: JsonObject): ReadLine {
@@ -184,7 +177,7 @@ class GooseReader implements Reader {
   #reportUnknown(element: JsonObject): void {
     const { type } = element;
     if (!READ_BLOCKS.has(type) && !isUnread(type)) {
-      reportUnreadContent(`block/${readType(type) ?? 'unknown'}`, element, this.#context);
+      reportUnreadContent(`block/${readType(type) ?? 'unknown'}`, element, this.context);
     }
   }
 
@@ -209,7 +202,7 @@ class GooseReader implements Reader {
 
   #readOldLine(line: JsonObject): ReadLine {
     if (!isGooseMessage(line)) {
-      const records = this.#readSession({ ...line, id: this.#context.sessionId ?? null });
+      const records = this.#readSession({ ...line, id: this.context.sessionId ?? null });
       return { type: 'sessions', timestampMs: undefined, records };
     }
     const timestampMs = this.#toTimeOf({ created_timestamp: line.created ?? null });

@@ -5,14 +5,9 @@ import type { MessageRecord, TranscriptRecord } from '../../records/records.ts';
 import type { Reader, ReaderContext, ReadLine } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
 import { createReaderKit, parseJsonText, readType, toSessionRecord } from '../reader-kit.ts';
-import { createUnreadLines, type UnreadLines } from '../unread-lines.ts';
-import {
-  type CliMessages,
-  createCliMessageReader,
-  createKimiCliState,
-  type KimiCliState,
-  toOutput,
-} from './cli-messages.ts';
+import { StatefulReader } from '../stateful-reader.ts';
+import { createUnreadLines } from '../unread-lines.ts';
+import { createCliMessageReader, createKimiCliState, type KimiCliState, toOutput } from './cli-messages.ts';
 import { beginStep, createKimiMirrors, endStep, type KimiMirrors, matchRecord, toSignature } from './mirrors.ts';
 import { KIMI_TOOLS } from './tools.ts';
 import { KIMI_CODE_UNREAD } from './unread-types.ts';
@@ -60,22 +55,11 @@ export function createKimiReader(context: ReaderContext, state = createState()):
   return new KimiReader(context, state);
 }
 
-class KimiReader implements Reader {
-  readonly #context: ReaderContext;
-  readonly state: KimiReaderState;
-  readonly #kit: ReturnType<typeof createReaderKit>;
-  readonly #unread: UnreadLines;
-  readonly #cli: CliMessages;
-  readonly #mirrors: KimiMirrors;
-
-  constructor(context: ReaderContext, state: KimiReaderState) {
-    this.#context = context;
-    this.state = state;
-    this.#kit = createReaderKit(context, KIMI_TOOLS);
-    this.#unread = createUnreadLines(KIMI_CODE_UNREAD, context);
-    this.#cli = createCliMessageReader(this.#kit, context, state.cli);
-    this.#mirrors = state.mirrors;
-  }
+class KimiReader extends StatefulReader<KimiReaderState> {
+  readonly #kit = createReaderKit(this.context, KIMI_TOOLS);
+  readonly #unread = createUnreadLines(KIMI_CODE_UNREAD, this.context);
+  readonly #cli = createCliMessageReader(this.#kit, this.context, this.state.cli);
+  readonly #mirrors = this.state.mirrors;
 
   read(line: JsonObject): ReadLine {
     const message = readObject(line.message);
@@ -105,13 +89,13 @@ class KimiReader implements Reader {
   #compareMirrors(one: string, other: string): void {
     const [input = 0, output = 0, read = 0, written = 0] = one.split('.').map(Number);
     const [otherInput = 0, otherOutput = 0, otherRead = 0, otherWritten = 0] = other.split('.').map(Number);
-    compareTotal('Output tokens of a step and of its usage.record', output, otherOutput, this.#context);
+    compareTotal('Output tokens of a step and of its usage.record', output, otherOutput, this.context);
     const sum = otherInput + otherRead + otherWritten;
     compareTotal(
       'Input tokens with caches of a step and of its usage.record',
       input + read + written,
       sum,
-      this.#context,
+      this.context,
     );
   }
 

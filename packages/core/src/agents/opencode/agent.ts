@@ -23,6 +23,7 @@ const isMessageId = (value: JsonObject[string] | undefined): boolean =>
 export const opencode: Agent = {
   id: 'opencode',
   label: 'opencode',
+  toResumeWords: (sessionId) => ['opencode', '--session', sessionId],
   places: [
     { holds: 'database', variable: 'XDG_DATA_HOME', bases: ['.local/share'], files: ['opencode/opencode*.db'] },
     // Used before 1.2, which imports them into its database and leaves them in place.

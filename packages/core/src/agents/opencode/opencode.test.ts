@@ -129,7 +129,7 @@ describe('opencode', () => {
     expect(countTokens(read)).toEqual(countIndependently(MESSAGES));
     expect(read.metadata).toMatchObject({ title: 'Look for the heron', cwd: '/home/ada/app', version: '1.2.26' });
     expect(read.stats).toMatchObject({ prompt_count: 1, initial_prompt: 'Look for the heron', user_messages: 5 });
-    expect(read.events.map(({ kind }) => kind)).toEqual(['prompt', 'compaction', 'api_error']);
+    expect(read.events.map(({ kind }) => kind)).toEqual(['prompt', 'compaction', 'api_error', 'turn']);
     const costs = read.apiResponses.map((row) => row.reported_cost_usd);
     expect(costs).toEqual([0.001, 0.001, 0.001, 0.001]);
     expect(read.apiResponses.every(({ model }) => model === 'claude-sonnet-4-5')).toBe(true);

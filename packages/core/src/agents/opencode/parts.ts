@@ -38,18 +38,8 @@ export interface PartsState extends SessionMessageState {
   totals: StatedTotals;
 }
 
-export interface PartReader {
-  readUserParts(parts: readonly JsonObject[]): TranscriptRecord[];
-  toWrittenBlocks(parts: readonly JsonObject[]): BlockContent[];
-  readAssistantPart(part: JsonObject, isWithMessage: boolean, index?: number): TranscriptRecord[];
-}
-
 /** Reads the parts of version 1's messages, and `state` has the most recent one. */
-export function createPartReader(kit: ReaderKit, context: ReaderContext, state: PartsState): PartReader {
-  return new OpencodePartReader(kit, context, state);
-}
-
-class OpencodePartReader implements PartReader {
+export class PartReader {
   readonly #kit: ReaderKit;
   readonly #context: ReaderContext;
   readonly #state: PartsState;

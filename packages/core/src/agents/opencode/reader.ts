@@ -22,9 +22,10 @@ import {
   toSessionRecord,
   toSoldModel,
 } from '../reader-kit.ts';
+import { StatefulReader } from '../stateful-reader.ts';
 import { newUnknown } from '../unread-lines.ts';
-import { createPartReader, isStep, type PartReader, type PartsState, toCopyIdentity } from './parts.ts';
-import { createSessionMessageReader, isCopy, type RowReader } from './session-message.ts';
+import { isStep, PartReader, type PartsState, toCopyIdentity } from './parts.ts';
+import { isCopy, SessionMessageReader } from './session-message.ts';
 import { type StatedTotals, toOpencodeUsage, toResponseId } from './usage.ts';
 
 const TOOLS: ToolVocabulary = {
@@ -62,32 +63,21 @@ export function createOpencodeReader(
   return new OpencodeReader(context, state);
 }
 
-class OpencodeReader implements Reader {
-  readonly #context: ReaderContext;
-  readonly state: PartsState;
-  readonly #kit: ReturnType<typeof createReaderKit>;
-  readonly #partReader: PartReader;
-  readonly #later: RowReader;
-  readonly #go: Reader;
-
-  constructor(context: ReaderContext, state: PartsState) {
-    this.#context = context;
-    this.state = state;
-    this.#kit = createReaderKit(context, TOOLS);
-    this.#partReader = createPartReader(this.#kit, context, state);
-    this.#later = createSessionMessageReader(this.#kit, context, state);
-    this.#go = createCrushReader(context);
-  }
+class OpencodeReader extends StatefulReader<PartsState> {
+  readonly #kit = createReaderKit(this.context, TOOLS);
+  readonly #partReader = new PartReader(this.#kit, this.context, this.state);
+  readonly #later = new SessionMessageReader(this.#kit, this.context, this.state);
+  readonly #go = createCrushReader(this.context);
 
   finish(): void {
     const { stated, counted, statedCost, countedCost } = this.state.totals;
-    compareTotal('Tokens of all steps', stated, counted, this.#context);
+    compareTotal('Tokens of all steps', stated, counted, this.context);
     const toMicros = (dollars: number): number => Math.round(dollars * 1e6);
     compareTotal(
       'Cost of all messages and of their steps, in millionths of a dollar',
       toMicros(statedCost),
       toMicros(countedCost),
-      this.#context,
+      this.context,
     );
   }
 
@@ -179,7 +169,7 @@ class OpencodeReader implements Reader {
   /** The fields that opencode keeps as JSON. */
   #toData({ row }: CanonicalRow): JsonObject {
     const data = readObject(readJsonColumn(row.data));
-    if (data === undefined) this.#context.report('invalid_json', 'error', 'A row of the session is not a JSON object');
+    if (data === undefined) this.context.report('invalid_json', 'error', 'A row of the session is not a JSON object');
     return data ?? {};
   }
 
@@ -218,7 +208,7 @@ class OpencodeReader implements Reader {
     if (line.recount === 'session') return { type: 'header', records: [] };
     const lost = countUnreadableFiles(line);
     for (let index = 0; index < lost; index++) {
-      this.#context.report('invalid_json', 'error', 'A file of the session is not a JSON object');
+      this.context.report('invalid_json', 'error', 'A file of the session is not a JSON object');
     }
     const row = readCanonicalRow(line);
     if (row !== undefined) return readAs(row.table, toUnreadRow(row), this.#readRow(row));

@@ -43,27 +43,12 @@ interface Entry {
   data: JsonObject;
 }
 
-export interface RowReader {
-  /** A row of `session_message`; undefined if it has no message. */
-  readMessage(row: JsonObject, data: JsonObject): TranscriptRecord[] | undefined;
-  /** A row of `event`. */
-  readEvent(row: JsonObject, data: JsonObject): TranscriptRecord[];
-}
-
 /**
  * Reads the storage of opencode since version 2, with one row for each message, whose `type` says what it is. An
  * assistant's row is one API response. Usage of requests without a message, for titles and compactions, is in events.
  * https://github.com/anomalyco/opencode packages/schema/src/session-message.ts, session-event.ts
  */
-export function createSessionMessageReader(
-  kit: ReaderKit,
-  context: ReaderContext,
-  state: SessionMessageState,
-): RowReader {
-  return new SessionMessageReader(kit, context, state);
-}
-
-class SessionMessageReader implements RowReader {
+export class SessionMessageReader {
   readonly #kit: ReaderKit;
   readonly #context: ReaderContext;
   readonly #state: SessionMessageState;
@@ -91,6 +76,7 @@ class SessionMessageReader implements RowReader {
     return [newUsageRecord({ responseId, usage, reportedCostUsd, timestampMs, stopReason: 'stop' })];
   }
 
+  /** A row of `session_message`; undefined if it has no message. */
   readMessage(row: JsonObject, data: JsonObject): TranscriptRecord[] | undefined {
     const type = readType(row.type) ?? readType(data.type);
     if (type === undefined) return undefined;

@@ -14,13 +14,8 @@ import {
   toSessionRecord,
   toUsageIfAny,
 } from '../reader-kit.ts';
-import {
-  createUnreadLines,
-  newUnknown,
-  reportUnknownCounts,
-  type UnreadLines,
-  type UnreadTypes,
-} from '../unread-lines.ts';
+import { StatefulReader } from '../stateful-reader.ts';
+import { createUnreadLines, newUnknown, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 
 const TOOLS: ToolVocabulary = {
   edit: ['file_editor', 'str_replace_editor', 'apply_patch', 'planning_file_editor', 'edit', 'write_file'],
@@ -48,7 +43,7 @@ const UNREAD: UnreadTypes = {
   InterruptEvent: { why: 'says that the user interrupted', mayHold: ['detail', 'reason'] },
 };
 
-/** Of one response; the last two say how full its context was. */
+/** The usage of one response; the last two say how full its context was. */
 const USAGE_FIELDS: ReadonlySet<string> = new Set([
   ...['prompt_tokens', 'completion_tokens', 'cache_read_tokens', 'cache_write_tokens', 'reasoning_tokens'],
   ...['context_window', 'per_turn_token'],
@@ -74,18 +69,9 @@ export function createOpenHandsReader(
   return new OpenHandsReader(context, state);
 }
 
-class OpenHandsReader implements Reader {
-  readonly #context: ReaderContext;
-  readonly state: OpenHandsReaderState;
-  readonly #kit: ReturnType<typeof createReaderKit>;
-  readonly #unread: UnreadLines;
-
-  constructor(context: ReaderContext, state: OpenHandsReaderState) {
-    this.#context = context;
-    this.state = state;
-    this.#kit = createReaderKit(context, TOOLS);
-    this.#unread = createUnreadLines(UNREAD, context);
-  }
+class OpenHandsReader extends StatefulReader<OpenHandsReaderState> {
+  readonly #kit = createReaderKit(this.context, TOOLS);
+  readonly #unread = createUnreadLines(UNREAD, this.context);
 
   read(line: JsonObject): ReadLine {
     if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
@@ -94,7 +80,7 @@ class OpenHandsReader implements Reader {
       if (countUnreadableFiles(line) === 0) {
         return { type: 'file', timestampMs: undefined, records: [newUnknown('file', line)] };
       }
-      this.#context.report('invalid_json', 'error', 'A file of the session is not a JSON object');
+      this.context.report('invalid_json', 'error', 'A file of the session is not a JSON object');
       return { type: 'file', timestampMs: undefined, records: [] };
     }
     if (file.file.endsWith('base_state.json')) {
@@ -110,11 +96,11 @@ class OpenHandsReader implements Reader {
     const cwd = this.#kit.toId(readObject(value.workspace)?.working_dir);
     const session = toSessionRecord({ sessionId: this.state.sessionId, cwd });
     const metrics = this.#kit.toUsagePart(this.#kit.toUsagePart(value, 'stats'), 'usage_to_metrics');
-    if (metrics === undefined) this.#context.report('invalid_usage', 'warning', 'The state has no usage_to_metrics');
+    if (metrics === undefined) this.context.report('invalid_usage', 'warning', 'The state has no usage_to_metrics');
     const usage = Object.keys(metrics ?? {}).flatMap((name) => {
       const figures = readObject(metrics?.[name]);
       if (figures !== undefined) return this.#readMetrics(name, figures);
-      this.#context.report('invalid_usage', 'warning', 'Usage of a model is no plausible figure');
+      this.context.report('invalid_usage', 'warning', 'Usage of a model is no plausible figure');
       return [];
     });
     return [session ?? [], usage].flat();
@@ -154,7 +140,7 @@ class OpenHandsReader implements Reader {
     const list = metrics[field] ?? [];
     const entries = toObjects(list);
     const isWhole = Array.isArray(list) && list.length === entries.length;
-    if (!isWhole) this.#context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
+    if (!isWhole) this.context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
     return entries;
   }
 
@@ -165,7 +151,7 @@ class OpenHandsReader implements Reader {
     for (const field of stated !== undefined && responses.length > 0 ? fields : []) {
       const counted = responses.reduce((sum, response) => sum + this.#kit.toCount(response, field), 0);
       const what = `Sum of ${field} of a use of a model`;
-      compareTotal(what, this.#kit.toCount(stated, field, MAX_TOKENS_PER_SESSION), counted, this.#context);
+      compareTotal(what, this.#kit.toCount(stated, field, MAX_TOKENS_PER_SESSION), counted, this.context);
     }
     const cost = this.#kit.toDollars(metrics, 'accumulated_cost');
     const sum = costs.reduce((all, each) => all + (this.#kit.toDollars(each, 'cost') ?? 0), 0);
@@ -174,7 +160,7 @@ class OpenHandsReader implements Reader {
       'Millionths of a dollar of a use of a model',
       Math.round(cost * 1e6),
       Math.round(sum * 1e6),
-      this.#context,
+      this.context,
     );
   }
 
@@ -183,7 +169,7 @@ class OpenHandsReader implements Reader {
    * the prompt.
    */
   #toOpenHandsUsage(tokens: JsonObject | undefined, max?: number): Usage | undefined {
-    reportUnknownCounts(tokens, USAGE_FIELDS, this.#context);
+    reportUnknownCounts(tokens, USAGE_FIELDS, this.context);
     const prompt = this.#kit.toCount(tokens, 'prompt_tokens', max);
     const cacheReadTokens = this.#kit.toCount(tokens, 'cache_read_tokens', max);
     const cacheWriteTokens = this.#kit.toCount(tokens, 'cache_write_tokens', max);

@@ -177,7 +177,14 @@ describe('Pi', () => {
     expect(read.toolCalls).toMatchObject([
       { tool_name: 'bash', tool_kind: 'shell', program: 'ls', is_error: false, duration_ms: 2000, output_bytes: 8 },
     ]);
-    expect(read.events.map(({ kind }) => kind)).toEqual(['prompt', 'prompt', 'compaction', 'api_error']);
+    expect(read.events.map(({ kind }) => kind)).toEqual([
+      'prompt',
+      'turn',
+      'prompt',
+      'compaction',
+      'api_error',
+      'turn',
+    ]);
     expect(read.apiResponses.map((row) => row.reported_cost_usd)).toContain(0.002);
     // Pi writes zeros if the provider gave no figures, or if nothing was billed.
     expect(read.messages.at(-1)).toMatchObject({ stop_reason: 'error', tokens_in: null, tokens_out: null });
@@ -363,7 +370,7 @@ describe('Pi', () => {
       'Unknown type of content block: feather',
     ]);
     expect(read.contentBlocks.at(-1)?.content_text).toBe('quota exceeded');
-    expect(read.events).toMatchObject([{ kind: 'api_error', name: 'zai' }]);
+    expect(read.events).toMatchObject([{ kind: 'api_error', name: 'zai' }, { kind: 'turn' }]);
   });
 
   it('keeps the text of a system message’s sections', async () => {

@@ -35,6 +35,7 @@ const toFormat = (id: string, detect: Format['detect']): Format => ({
 export const pi: Agent = {
   id: 'pi',
   label: 'Pi',
+  toResumeWords: (sessionId) => ['pi', '--session', sessionId],
   places: [
     {
       ...{ holds: 'transcripts', variable: 'PI_CODING_AGENT_DIR', bases: ['.pi/agent'] },

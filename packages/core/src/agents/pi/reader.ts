@@ -13,8 +13,9 @@ import {
   toSessionRecord,
   toSoldModel,
 } from '../reader-kit.ts';
+import { StatefulReader } from '../stateful-reader.ts';
 import { toStem } from '../transcript-path.ts';
-import { createUnreadLines, reportUnknownCounts, type UnreadLines, type UnreadTypes } from '../unread-lines.ts';
+import { createUnreadLines, reportUnknownCounts, type UnreadTypes } from '../unread-lines.ts';
 import { toApiContent, toInstructions } from './content.ts';
 import { readServiceTiers, type ServiceTiers, toTerms } from './service-tier.ts';
 import {
@@ -87,18 +88,9 @@ export function createPiReader(
   return new PiReader(context, state);
 }
 
-class PiReader implements Reader {
-  readonly #context: ReaderContext;
-  readonly state: PiReaderState;
-  readonly #kit: ReturnType<typeof createReaderKit>;
-  readonly #unread: UnreadLines;
-
-  constructor(context: ReaderContext, state: PiReaderState) {
-    this.#context = context;
-    this.state = state;
-    this.#kit = createReaderKit(context, TOOLS);
-    this.#unread = createUnreadLines(UNREAD, context);
-  }
+class PiReader extends StatefulReader<PiReaderState> {
+  readonly #kit = createReaderKit(this.context, TOOLS);
+  readonly #unread = createUnreadLines(UNREAD, this.context);
 
   read(line: JsonObject): ReadLine {
     const type = readType(line.type);
@@ -115,7 +107,7 @@ class PiReader implements Reader {
   }
 
   finish(): void {
-    compareUnexplained(this.state.unexplained, this.#context);
+    compareUnexplained(this.state.unexplained, this.context);
   }
 
   #toHeader(line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] {
@@ -211,7 +203,7 @@ class PiReader implements Reader {
     { timestampMs }: Entry,
     name?: string,
   ) {
-    reportUnknownCounts(usage, PI_USAGE_FIELDS, this.#context);
+    reportUnknownCounts(usage, PI_USAGE_FIELDS, this.context);
     const counted = usage && readPiUsage(usage, this.#kit);
     if (usage !== undefined && counted !== undefined) addUnexplained(this.state.unexplained, usage, counted, this.#kit);
     const { forkedAtMs } = this.state;

@@ -87,6 +87,7 @@ it('counts each response once, with thoughts in the output and the cache outside
   expect(read.events.map(({ kind, name }) => [kind, name])).toEqual([
     ['prompt', null],
     ['slash_command', '/stats'],
+    ['turn', 'exploring'],
   ]);
 });
 describe('the telemetry', () => {

@@ -13,6 +13,7 @@ import { createQwenStreamReader } from './stream.ts';
 export const qwen: Agent = {
   id: 'qwen',
   label: 'Qwen Code',
+  toResumeWords: (sessionId) => ['qwen', '--resume', sessionId],
   places: [
     {
       ...{ holds: 'transcripts', bases: ['.qwen'] },

@@ -8,7 +8,8 @@ import { compareTotal } from '../compare-total.ts';
 import { toApiBlocks, toText } from '../gemini/parts.ts';
 import { GEMINI_TOOLS } from '../gemini/reader.ts';
 import { createReaderKit, readType, toCutTitle, toSessionRecord } from '../reader-kit.ts';
-import { createUnreadLines, type UnreadLines } from '../unread-lines.ts';
+import { StatefulReader } from '../stateful-reader.ts';
+import { createUnreadLines } from '../unread-lines.ts';
 import { type TelemetryEvent, toSubagentResponseId, toTelemetryEvent } from './telemetry.ts';
 import { UNREAD_EVENTS, UNREAD_TYPES } from './unread-types.ts';
 import { addUsage, NO_TOKENS, type QwenSum, toMessageUsage, toTelemetryUsage } from './usage.ts';
@@ -39,20 +40,10 @@ export function createQwenReader(context: ReaderContext, state: QwenReaderState 
   return new QwenReader(context, state);
 }
 
-class QwenReader implements Reader {
-  readonly #context: ReaderContext;
-  readonly state: QwenReaderState;
-  readonly #kit: ReturnType<typeof createReaderKit>;
-  readonly #unread: UnreadLines;
-  readonly #unreadEvents: UnreadLines;
-
-  constructor(context: ReaderContext, state: QwenReaderState) {
-    this.#context = context;
-    this.state = state;
-    this.#kit = createReaderKit(context, GEMINI_TOOLS);
-    this.#unread = createUnreadLines(UNREAD_TYPES, context);
-    this.#unreadEvents = createUnreadLines(UNREAD_EVENTS, context);
-  }
+class QwenReader extends StatefulReader<QwenReaderState> {
+  readonly #kit = createReaderKit(this.context, GEMINI_TOOLS);
+  readonly #unread = createUnreadLines(UNREAD_TYPES, this.context);
+  readonly #unreadEvents = createUnreadLines(UNREAD_EVENTS, this.context);
 
   read(line: JsonObject): ReadLine {
     const type = readType(line.type);
@@ -78,7 +69,7 @@ class QwenReader implements Reader {
     // A compression is a request without a message.
     if (this.state.totals === undefined || this.state.isCompressed) return;
     const { telemetry, messages } = this.state.totals;
-    for (const [name, label] of CLASSES) compareTotal(label, telemetry[name], messages[name], this.#context);
+    for (const [name, label] of CLASSES) compareTotal(label, telemetry[name], messages[name], this.context);
   }
 
   #readAssistant(line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] {

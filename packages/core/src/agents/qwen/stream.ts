@@ -7,7 +7,8 @@ import type { Reader, ReaderContext, ReaderLine, ReadLine } from '../agent.ts';
 import { compareTotal } from '../compare-total.ts';
 import { GEMINI_TOOLS } from '../gemini/reader.ts';
 import { createReaderKit, readType, toSessionRecord } from '../reader-kit.ts';
-import { createUnreadLines, type UnreadLines, type UnreadTypes } from '../unread-lines.ts';
+import { StatefulReader } from '../stateful-reader.ts';
+import { createUnreadLines, type UnreadTypes } from '../unread-lines.ts';
 import { addUsage, NO_TOKENS, type QwenSum, toStreamUsage } from './usage.ts';
 
 const UNREAD: UnreadTypes = {
@@ -53,18 +54,9 @@ export function createQwenStreamReader(context: ReaderContext, state: QwenStream
   return new QwenStreamReader(context, state);
 }
 
-class QwenStreamReader implements Reader {
-  readonly #context: ReaderContext;
-  readonly state: QwenStreamState;
-  readonly #kit: ReturnType<typeof createReaderKit>;
-  readonly #unread: UnreadLines;
-
-  constructor(context: ReaderContext, state: QwenStreamState) {
-    this.#context = context;
-    this.state = state;
-    this.#kit = createReaderKit(context, GEMINI_TOOLS);
-    this.#unread = createUnreadLines(UNREAD, context);
-  }
+class QwenStreamReader extends StatefulReader<QwenStreamState> {
+  readonly #kit = createReaderKit(this.context, GEMINI_TOOLS);
+  readonly #unread = createUnreadLines(UNREAD, this.context);
 
   read(line: JsonObject, { arrivalMs }: ReaderLine): ReadLine {
     const type = readType(line.type);
@@ -127,7 +119,7 @@ class QwenStreamReader implements Reader {
     const total = addUsage(NO_TOKENS, usage);
     for (const [name, label] of CLASSES) {
       if (total[name] < this.state.messages[name])
-        compareTotal(label, total[name], this.state.messages[name], this.#context);
+        compareTotal(label, total[name], this.state.messages[name], this.context);
     }
     return this.#readSubagents(total, base);
   }
@@ -146,7 +138,7 @@ class QwenStreamReader implements Reader {
       inputTokens + cacheReadTokens + outputTokens !== subagentTokens ||
       Math.min(inputTokens, cacheReadTokens, outputTokens) < 0
     ) {
-      this.#context.report('unread_content', 'notice', 'Usage of sub-agents, which the stream does not tell apart');
+      this.context.report('unread_content', 'notice', 'Usage of sub-agents, which the stream does not tell apart');
       return [];
     }
     this.state.subagentTokens = 0;

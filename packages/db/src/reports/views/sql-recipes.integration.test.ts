@@ -21,10 +21,10 @@ const recipes = [...sqlByHeading].filter(([heading]) => heading !== CONNECTING);
 
 /** The expected first rows, if known; any other recipe must return at least one row. */
 const knownRows: Record<string, Record<string, unknown>[]> = {
-  'Cost by project and week': [
-    { project: '/home/maya/code/billing-service', responses: '7', cost_usd: '0.11' },
-    { project: '/home/maya/code/billing-service', responses: '16', cost_usd: '0.22' },
-    { project: '/home/jonas/src/harbor-docs', responses: '17', cost_usd: '0.22' },
+  'Cost by repository and week': [
+    { repository: 'billing-service', responses: '7', cost_usd: '0.11' },
+    { repository: 'billing-service', responses: '16', cost_usd: '0.22' },
+    { repository: 'harbor-docs', responses: '17', cost_usd: '0.22' },
   ],
   'Cost of a session with its sub-agents': [
     { own_cost_usd: '0.1699219500', subagents: '1', subagent_cost_usd: '0.0511899000', cost_usd: '0.2211118500' },

@@ -1,0 +1,102 @@
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, Fragment, type ReactNode, useState } from 'react';
+import { DialogButtons } from '../../ui/dialog-buttons.tsx';
+import { Modal } from '../../ui/modal.tsx';
+import { Failure } from '../../ui/states.tsx';
+
+/** The request that a form sends: a mutation of TanStack Query. */
+interface Sent<Request> {
+  isPending: boolean;
+  error: Error | null;
+  mutate(request: Request, options?: { onSuccess: () => void }): void;
+}
+
+interface FormProps<Request> {
+  of: Sent<Request>;
+  toRequest: (form: HTMLFormElement) => Request;
+  children: ReactNode;
+}
+
+/** A folded form that creates something. Its fields are new after each success. */
+export function CreateForm<Request>({
+  label,
+  of,
+  toRequest,
+  note,
+  children,
+}: FormProps<Request> & {
+  /** Names the folded form and its button. */
+  label: string | { summary: string; button: string };
+  /** Shown below the button after a success. */
+  note?: ReactNode;
+}): ReactNode {
+  const [made, count] = useState(0);
+  const { summary, button } = typeof label === 'string' ? { summary: label, button: label } : label;
+  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    of.mutate(toRequest(event.currentTarget), { onSuccess: () => count((before) => before + 1) });
+  };
+  return (
+    <details className="panel new-key">
+      <summary>{summary}</summary>
+      <form className="admin-form" onSubmit={onSubmit}>
+        <Fragment key={made}>{children}</Fragment>
+        <button type="submit" className="primary" disabled={of.isPending}>
+          {button}
+        </button>
+        {note}
+        {of.error !== null && <Failure error={of.error} />}
+      </form>
+    </details>
+  );
+}
+
+/** A dialog with the fields of something that exists. */
+export function EditDialog<Request>({
+  title,
+  of,
+  toRequest,
+  action = 'Save',
+  close,
+  children,
+}: FormProps<Request> & { title: string; action?: string; close: () => void }): ReactNode {
+  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    of.mutate(toRequest(event.currentTarget));
+  };
+  return (
+    <Modal title={title} close={close}>
+      <form className="admin-form" onSubmit={onSubmit}>
+        {children}
+        <DialogButtons label={action} of={of} close={close} />
+      </form>
+    </Modal>
+  );
+}
+
+interface DeleteDialogProps {
+  name: string;
+  remove: () => Promise<unknown>;
+  close: () => void;
+  /** The consequences. */
+  children: ReactNode;
+}
+
+/** Asks before something is deleted, and deletes it. */
+export function DeleteDialog({ name, remove, close, children }: DeleteDialogProps): ReactNode {
+  const deletion = useMutation({ mutationFn: remove, onSuccess: close });
+  return (
+    <Modal title={`Delete ${name}?`} close={close}>
+      <p>{children}</p>
+      <DialogButtons label="Delete it" of={deletion} act={() => deletion.mutate()} isDanger close={close} />
+    </Modal>
+  );
+}
+
+/** The options of a `select`, each with its value and its label. */
+export const Options = ({ of }: { of: readonly (readonly [string | number, string])[] }): ReactNode =>
+  of.map(([value, label]) => (
+    <option key={value} value={value}>
+      {label}
+    </option>
+  ));

@@ -1,0 +1,112 @@
+import type { Delivery } from '@recount/contract';
+import { DELIVERY_STATES } from '@recount/contract/choices';
+import { useMutation } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { send } from '../../server-data/client.ts';
+import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
+import { Time } from '../../ui/figures.tsx';
+import { Answered, Failure } from '../../ui/states.tsx';
+import { useUrlState } from '../../ui/use-url-state.ts';
+import { DestinationNames } from './destination-fields.tsx';
+import { WideTable } from './wide-table.tsx';
+
+const REFETCH_MS = 5000;
+const SHOWN_DELIVERIES = 50;
+
+const STATE_WORDS: Readonly<Record<Delivery['state'], string>> = {
+  waiting: 'waiting',
+  sent: 'sent',
+  failed: 'given up',
+};
+
+const toDigest = ({ payload: { name, from } }: Delivery): string => `${name}, from ${from}`;
+
+/** Reads the messages again. */
+export const refreshDeliveries = (): void => void queryClient.invalidateQueries({ queryKey: ['/v1/deliveries'] });
+
+/** The latest messages to destinations, of all kinds or of one, with what failed and can be tried again. */
+export function Deliveries({ event }: { event?: 'digest.due' }): ReactNode {
+  const [{ messages }, change] = useUrlState();
+  const state = DELIVERY_STATES.find((each) => each === messages);
+  const query = { limit: SHOWN_DELIVERIES, ...(event && { event }), ...(state && { state }) };
+  const deliveries = useAnswer('/v1/deliveries', query, { refetchIntervalMs: REFETCH_MS });
+  const retry = useMutation({
+    mutationFn: (id: string) => send('post', '/v1/deliveries/{delivery_id}/retry', { parameters: { delivery_id: id } }),
+    onSuccess: refreshDeliveries,
+  });
+  const what = event === undefined ? 'Event' : 'Digest';
+  return (
+    <>
+      <h3>Messages</h3>
+      <div className="segments" role="group" aria-label="Which messages">
+        {[undefined, ...DELIVERY_STATES].map((each) => (
+          <button
+            key={each ?? 'all'}
+            type="button"
+            aria-pressed={each === state}
+            onClick={() => change({ messages: each })}
+          >
+            {each === undefined ? 'all' : STATE_WORDS[each]}
+          </button>
+        ))}
+      </div>
+      <Answered of={deliveries}>
+        {({ deliveries: all }) =>
+          all.length === 0 ? (
+            <p>None.</p>
+          ) : (
+            <WideTable
+              label="Messages"
+              columns={['Made', 'To', what, 'State', 'Attempts', 'Last failure', 'Actions']}
+              rows={all}
+            >
+              {all.map((each) => (
+                <Row
+                  key={each.id}
+                  delivery={each}
+                  what={event === undefined ? each.event : toDigest(each)}
+                  retry={retry}
+                />
+              ))}
+            </WideTable>
+          )
+        }
+      </Answered>
+      {retry.error !== null && <Failure error={retry.error} />}
+    </>
+  );
+}
+
+interface RowProps {
+  delivery: Delivery;
+  what: string;
+  retry: { isPending: boolean; mutate: (id: string) => void };
+}
+
+const Row = ({ delivery, what, retry }: RowProps): ReactNode => (
+  <tr>
+    <td>
+      <Time iso={delivery.created_at} />
+    </td>
+    <td>
+      <DestinationNames ids={[delivery.destination_id]} />
+    </td>
+    <td>{what}</td>
+    <td>
+      {delivery.state === 'failed' ? (
+        <span className="tag error">{STATE_WORDS[delivery.state]}</span>
+      ) : (
+        STATE_WORDS[delivery.state]
+      )}
+    </td>
+    <td>{delivery.attempts}</td>
+    <td>{delivery.failure_reason ?? ''}</td>
+    <td>
+      {delivery.state === 'failed' && (
+        <button type="button" disabled={retry.isPending} onClick={() => retry.mutate(delivery.id)}>
+          Try again
+        </button>
+      )}
+    </td>
+  </tr>
+);

@@ -1,0 +1,154 @@
+import type { AddressedReport, FindingKind, WasteKind, WeekOutcome } from '@recount/contract';
+import { WASTE_KINDS } from '@recount/contract/choices';
+import { toVisible } from '@recount/contract/conversation';
+import { useMutation } from '@tanstack/react-query';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { formatCounted, formatPercent, TIME_ZONE } from '../../format/values.ts';
+import { send } from '../../server-data/client.ts';
+import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
+import { ExportMenu, toFactColumns } from '../../ui/export-menu.tsx';
+import { Count, Money, Percent } from '../../ui/figures.tsx';
+import { Failure } from '../../ui/states.tsx';
+import type { ViewQuery } from '../../ui/use-view.ts';
+
+const AddressDialog = lazy(async () => ({ default: (await import('./address-dialog.tsx')).AddressDialog }));
+
+type Row = AddressedReport['rows'][number];
+
+const isWaste = (kind: FindingKind): kind is WasteKind => WASTE_KINDS.includes(kind as WasteKind);
+
+const OUTCOMES: Readonly<Record<WeekOutcome, string>> = {
+  fell: 'It fell.',
+  rose: 'It rose.',
+  unclear: 'No clear change: weeks differ as much by chance.',
+  'too-early': 'Too early to say: it takes two complete weeks of spend after the day.',
+  'too-little-data': 'Too little data to say: it takes three complete weeks of spend before the day.',
+};
+
+interface AddressedProps {
+  kind: FindingKind;
+  filter: ViewQuery;
+  mayChange: boolean;
+}
+
+/** Since when a kind of finding is addressed, and whether its share of the cost fell; the page's time does not matter. */
+export function Addressed({ kind, filter, mayChange }: AddressedProps): ReactNode {
+  const { from: _from, to: _to, ...filters } = filter;
+  const report = useAnswer(
+    '/v1/analytics/addressed',
+    { ...filters, time_zone: TIME_ZONE },
+    { isEnabled: isWaste(kind) },
+  );
+  const [isOpen, setOpen] = useState(false);
+  if (!isWaste(kind) || report.data === undefined) return null;
+  const row = report.data.rows.find((each) => each.kind === kind);
+  const weeks = report.data.weeks.filter((each) => each.kind === kind);
+  return (
+    <>
+      {row !== undefined && <Comparison row={row} weeks={weeks} />}
+      {mayChange && (
+        <div className="row">
+          <button type="button" onClick={() => setOpen(true)}>
+            {row === undefined ? 'Mark as addressed' : 'Edit'}
+            {row !== undefined && <span className="hidden-label"> when it was addressed</span>}
+          </button>
+          {row !== undefined && <Reopen kind={kind} />}
+        </div>
+      )}
+      <Suspense>{isOpen && <AddressDialog kind={kind} row={row} close={() => setOpen(false)} />}</Suspense>
+    </>
+  );
+}
+
+function Reopen({ kind }: { kind: WasteKind }): ReactNode {
+  const reopen = useMutation({
+    mutationFn: () => send('delete', '/v1/findings/addressed/{kind}', { parameters: { kind } }),
+    onSuccess: () => queryClient.invalidateQueries(),
+  });
+  return (
+    <>
+      <button type="button" disabled={reopen.isPending} onClick={() => reopen.mutate()}>
+        Reopen
+      </button>
+      {reopen.error !== null && <Failure error={reopen.error} />}
+    </>
+  );
+}
+
+function Comparison({ row, weeks }: { row: Row; weeks: AddressedReport['weeks'] }): ReactNode {
+  const { since, note, marked_by, marked_by_name, before, after, outcome, chance } = row;
+  return (
+    <div className="addressed">
+      <p>
+        Addressed since {since}, <span title={marked_by}>marked by {marked_by_name ?? marked_by}</span>
+        {note !== null && <>: {toVisible(note)}</>}
+      </p>
+      <p>
+        <strong>{OUTCOMES[outcome]}</strong>{' '}
+        {[
+          { label: 'Before', side: before },
+          { label: 'after', side: after },
+        ].map(({ label, side }, index) => (
+          <span key={label}>
+            {index === 1 && '; '}
+            {label} <Percent value={side.waste_share} /> of cost in {formatCounted(side.weeks, 'week')} (
+            <Money value={side.waste_usd} /> of <Money value={side.cost_usd} />)
+          </span>
+        ))}
+        .
+        {chance !== null && (
+          <span className="muted">
+            {' '}
+            {formatPercent(chance)} of all ways to choose as many of these weeks differ at least as much.
+          </span>
+        )}
+      </p>
+      {weeks.some(({ cost_usd }) => (cost_usd ?? 0) > 0) && (
+        <details>
+          <summary>By week</summary>
+          <ExportMenu
+            title="Weeks"
+            columns={toFactColumns(weeks)}
+            rows={weeks}
+            filters={{ kind: row.kind }}
+            time={{}}
+          />
+          <table className="plain-table">
+            <thead>
+              <tr>
+                <th scope="col">Week from</th>
+                {['Findings', 'Waste', 'Cost', 'Share'].map((name) => (
+                  <th key={name} scope="col" className="end">
+                    {name}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {weeks.map((week) => (
+                <tr key={week.from}>
+                  <td>
+                    {week.from}
+                    {week.is_after && ' · after'}
+                  </td>
+                  <td className="end">
+                    <Count value={week.findings} />
+                  </td>
+                  <td className="end">
+                    <Money value={week.waste_usd} />
+                  </td>
+                  <td className="end">
+                    <Money value={week.cost_usd} />
+                  </td>
+                  <td className="end">
+                    <Percent value={week.waste_share} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </details>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,20 @@
+import { toVisible } from '@recount/contract/conversation';
+import type { ReactNode } from 'react';
+import { useAnswer } from '../../server-data/use-answer.ts';
+
+const SHOWN_PULL_REQUESTS = 20;
+
+/** The pull requests linked to it. */
+export function PullRequests({ sessionId }: { sessionId: string }): ReactNode {
+  const { data } = useAnswer('/v1/analytics/pull-requests', { session_id: sessionId, limit: SHOWN_PULL_REQUESTS });
+  return data?.rows.map(({ url, repository, number }) => {
+    const name = toVisible(repository !== null && number !== null ? `${repository}#${number}` : url);
+    return /^https?:\/\//i.test(url) ? (
+      <a key={url} href={url} target="_blank" rel="noopener noreferrer" title={url}>
+        {name}
+      </a>
+    ) : (
+      <span key={url}>{name}</span>
+    );
+  });
+}

@@ -1,0 +1,227 @@
+import '../breakdowns/breakdowns.css';
+import './subject.css';
+import { toVisible } from '@recount/contract/conversation';
+import { countDays } from '@recount/contract/periods';
+import { Link, useLocation } from '@tanstack/react-router';
+import { lazy, type ReactNode, Suspense } from 'react';
+import { readFilters, SUBJECTS, toSubjectPath, toValueLabel, toValues } from '../../format/dimensions.ts';
+import { formatCount } from '../../format/values.ts';
+import { useAnswer } from '../../server-data/use-answer.ts';
+import { type Step, toDefaultStep } from '../../ui/chart/step.ts';
+import { Trend } from '../../ui/chart/trend.tsx';
+import { ReportFigure, type Row, readFigure } from '../../ui/report-figure.tsx';
+import type { SharedPart } from '../../ui/share-view.tsx';
+import { Answered, Empty, Loading } from '../../ui/states.tsx';
+import { TrustLine } from '../../ui/trust-line.tsx';
+import { usePageTitle } from '../../ui/use-page-title.ts';
+import { useView } from '../../ui/use-view.ts';
+import { MeantNames, ViewBar } from '../../ui/view-bar.tsx';
+import { PartPanel } from './part-panel.tsx';
+import {
+  chooseMatrix,
+  isOfCalls,
+  listOthers,
+  measureOf,
+  type Place,
+  pickGroups,
+  type Subject,
+  toPart,
+  toSessions,
+  toTool,
+} from './subject.ts';
+
+/** Loaded while the report is being read. */
+const Matrix = lazy(async () => ({ default: (await import('./matrix.tsx')).Matrix }));
+const SessionRows = lazy(async () => ({ default: (await import('./session-rows.tsx')).SessionRows }));
+const RenameButton = lazy(async () => ({ default: (await import('./rename-button.tsx')).RenameButton }));
+const Plans = lazy(async () => ({ default: (await import('../../ui/plans.tsx')).Plans }));
+const Waste = lazy(async () => ({ default: (await import('./waste.tsx')).Waste }));
+
+const MAX_ROWS = 1000;
+
+/** Everything about one repository, folder, agent, person, machine, model or tool. Its value is a filter in the URL. */
+export function SubjectPage(): ReactNode {
+  const { pathname } = useLocation();
+  const subject = SUBJECTS.find((each) => toSubjectPath(each) === pathname);
+  if (subject === undefined) return null;
+  return <OneSubject key={subject.name} subject={subject} />;
+}
+
+function OneSubject({ subject }: { subject: Subject }): ReactNode {
+  const view = useView();
+  const values = toValues(view.state[subject.name]);
+  const title = values.map((value) => toValueLabel(subject, value)).join(', ') || subject.label;
+  usePageTitle(title);
+  const place = { subject, values, view };
+  return (
+    <div className="breakdown-page subject-page">
+      <div>
+        <p className="muted">
+          <Link
+            to={`/${subject.page}` as never}
+            search={{ ...view.time, [subject.name]: undefined, view: subject.view } as never}
+          >
+            {subject.plural}
+          </Link>
+        </p>
+        <div className="row">
+          <h1 title={values.join(', ')}>{title}</h1>
+          <Suspense>
+            {subject.name === 'repository' && values.length === 1 && <RenameButton name={values[0] ?? ''} />}
+          </Suspense>
+        </div>
+      </div>
+      <ViewBar {...view} />
+      {values.length === 0 ? (
+        <Empty title={`No ${subject.label.toLowerCase()} is chosen`}>
+          <p>Choose one from the list.</p>
+        </Empty>
+      ) : view.isKnown ? (
+        <Answer place={place} />
+      ) : (
+        <Loading />
+      )}
+    </div>
+  );
+}
+
+/** One request for the total, its course, its parts, their matrix and its sessions: all are of one snapshot. */
+function useReport({ subject, values, view: { query } }: Place, step: Step) {
+  const breakdown = [
+    ...listOthers(subject).map(({ name }) => name),
+    chooseMatrix(subject)
+      .map(({ name }) => name)
+      .join(),
+    'session',
+  ];
+  return useAnswer(subject.route, {
+    ...{ ...query, group_by: step, breakdown, limit: MAX_ROWS },
+    ...(isOfCalls(subject) && { tool: values[0] }),
+  });
+}
+
+function Answer({ place }: { place: Place }): ReactNode {
+  const { subject, values, view } = place;
+  const { query, time, change } = view;
+  const { main, figures } = measureOf(subject);
+  const { from, to } = query;
+  const step = toDefaultStep(
+    from === undefined || to === undefined ? Number.POSITIVE_INFINITY : countDays({ from, to }),
+  );
+  const report = useReport(place, step);
+  return (
+    <Answered of={report}>
+      {(answer) => {
+        const { rows, caveats, filters } = answer;
+        const totals: Row = answer.totals;
+        if (rows.length === 0) {
+          return (
+            <Empty title="No activity in this period">
+              <MeantNames filters={filters} />
+              {query.from !== undefined && (
+                <button type="button" onClick={() => change({ period: 'all', from: undefined, to: undefined })}>
+                  Show all time
+                </button>
+              )}
+            </Empty>
+          );
+        }
+        const total = readFigure(totals, main);
+        const asked = { filters, time, part: { kind: 'subject', subject: subject.name } as SharedPart };
+        const sessions = pickGroups(answer, 'session');
+        const meant = filters[subject.name as 'person'];
+        return (
+          <>
+            <MeantNames filters={filters} />
+            {meant != null && meant.length > values.length && <Meant names={meant} />}
+            <dl className="totals">
+              {figures.map((figure) => (
+                <div key={figure.label}>
+                  <dt title={figure.hint}>{figure.label}</dt>
+                  <dd>
+                    <Link {...toSessions(place)} title="Sessions in this time range">
+                      <ReportFigure of={figure} row={totals} />
+                    </Link>
+                  </dd>
+                </div>
+              ))}
+            </dl>
+            {!isOfCalls(subject) && <TrustLine caveats={caveats} cost={total} query={query} time={time} />}
+            <Suspense>{subject.name === 'person' && <Plans filters={readFilters(view.state)} />}</Suspense>
+            <section className="panel" aria-label="Trend">
+              <Trend
+                rows={rows as readonly Row[]}
+                step={step}
+                figure={main}
+                asked={asked}
+                period={query}
+                open={(first, last) => change({ from: first, to: last, period: undefined })}
+              />
+            </section>
+            <Suspense>
+              <Matrix place={place} answer={answer} dimensions={chooseMatrix(subject)} figure={main} asked={asked} />
+            </Suspense>
+            <div className="parts">
+              {listOthers(subject).map((dimension) => (
+                <PartPanel
+                  key={dimension.name}
+                  title={SUBJECTS.find(({ name }) => name === dimension.name)?.plural ?? dimension.label}
+                  of={dimension}
+                  {...pickGroups(answer, dimension.name)}
+                  figure={main}
+                  total={total}
+                  asked={asked}
+                  toTarget={(value) => toPart(place, { [dimension.name]: value })}
+                />
+              ))}
+              {!isOfCalls(subject) && <Tools place={place} />}
+              <Suspense>{!isOfCalls(subject) && <Waste view={view} />}</Suspense>
+            </div>
+            <Suspense>
+              <SessionRows place={place} {...sessions} totals={totals} asked={asked} />
+            </Suspense>
+          </>
+        );
+      }}
+    </Answered>
+  );
+}
+
+const SHOWN_NAMES = 12;
+
+/** The names that a part of a name means. */
+function Meant({ names }: { names: readonly string[] }): ReactNode {
+  const more = names.length - SHOWN_NAMES;
+  return (
+    <p className="muted">
+      All of {names.slice(0, SHOWN_NAMES).map(toVisible).join(', ')}
+      {more > 0 && ` and ${formatCount(more)} more`}
+    </p>
+  );
+}
+
+/** Tools of the calls that pass the page's filters. */
+function Tools({ place }: { place: Place }): ReactNode {
+  const tools = SUBJECTS.find(isOfCalls);
+  const report = useAnswer('/v1/analytics/tools', {
+    ...place.view.query,
+    ...{ group_by: 'tool', percentiles: 'false', limit: MAX_ROWS },
+  });
+  if (tools === undefined) return null;
+  return (
+    <Answered of={report}>
+      {({ rows, totals, truncated, filters }) => (
+        <PartPanel
+          title={tools.plural}
+          of={tools}
+          rows={rows as readonly Row[]}
+          truncated={truncated}
+          figure={measureOf(tools).main}
+          total={totals.calls}
+          asked={{ filters, time: place.view.time }}
+          toTarget={(tool) => toTool(place, tool)}
+        />
+      )}
+    </Answered>
+  );
+}

@@ -1,0 +1,60 @@
+import type { JsonObject } from '../lines/json.ts';
+import { readObject } from '../records/fields.ts';
+import {
+  type AnsweredRow,
+  type BillRow,
+  NO_TOKENS,
+  readAmount,
+  readCountOf,
+  readDay,
+  readLabel,
+  readObjects,
+} from './bill.ts';
+
+/**
+ * Pages of `GET /v1/organizations/cost_report` and `/v1/organizations/usage_report/messages`. Amounts are in cents.
+ * https://platform.claude.com/docs/en/manage-claude/usage-cost-api
+ */
+export function readAnthropicPage(page: JsonObject): AnsweredRow[] {
+  return readObjects(page.data).flatMap((bucket) => {
+    const day = readDay(bucket.starting_at);
+    return readObjects(bucket.results).map((result) => ({
+      ...('amount' in result ? toCost(day, result) : toUsage(day, result)),
+      piece: String(bucket.starting_at),
+    }));
+  });
+}
+
+const DIMENSIONS = ['workspace_id', 'api_key_id', 'model', 'service_tier', 'context_window', 'inference_geo'] as const;
+const COST_DIMENSIONS = [...DIMENSIONS, 'description', 'cost_type', 'token_type'] as const;
+
+const toIdentity = (kind: string, day: string, result: JsonObject, names: readonly string[]): string =>
+  JSON.stringify([kind, day, ...names.map((name) => result[name] ?? null)]);
+
+const toCost = (day: string, result: JsonObject): BillRow => ({
+  day,
+  kind: 'cost',
+  model: readLabel(result.model),
+  lineItem: readLabel(result.description) ?? readLabel(result.cost_type),
+  serviceTier: readLabel(result.service_tier),
+  amountUsd: readAmount(result.amount, result.currency) / 100,
+  ...NO_TOKENS,
+  identity: toIdentity('cost', day, result, COST_DIMENSIONS),
+});
+
+function toUsage(day: string, result: JsonObject): BillRow {
+  const writes = readObject(result.cache_creation) ?? {};
+  return {
+    day,
+    kind: 'usage',
+    model: readLabel(result.model),
+    lineItem: null,
+    serviceTier: readLabel(result.service_tier),
+    amountUsd: null,
+    inputTokens: readCountOf(result.uncached_input_tokens),
+    outputTokens: readCountOf(result.output_tokens),
+    cacheReadTokens: readCountOf(result.cache_read_input_tokens),
+    cacheWriteTokens: readCountOf(writes.ephemeral_1h_input_tokens) + readCountOf(writes.ephemeral_5m_input_tokens),
+    identity: toIdentity('usage', day, result, DIMENSIONS),
+  };
+}

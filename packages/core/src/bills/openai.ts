@@ -1,0 +1,63 @@
+import type { JsonObject } from '../lines/json.ts';
+import { readObject } from '../records/fields.ts';
+import {
+  type AnsweredRow,
+  type BillRow,
+  NO_TOKENS,
+  readAmount,
+  readCountOf,
+  readDay,
+  readLabel,
+  readObjects,
+} from './bill.ts';
+
+/**
+ * Pages of `GET /v1/organization/costs`, by line item, and `/v1/organization/usage/completions`, by model.
+ * https://platform.openai.com/docs/api-reference/usage
+ */
+export function readOpenAiPage(page: JsonObject): AnsweredRow[] {
+  return readObjects(page.data).flatMap((bucket) => {
+    const day = readDay(bucket.start_time);
+    return readObjects(bucket.results ?? bucket.result).map((result) => ({
+      ...(readObject(result.amount) === undefined ? toUsage(day, result) : toCost(day, result)),
+      piece: String(bucket.start_time),
+    }));
+  });
+}
+
+/** Line items of tokens are `gpt-5.2, input` or `gpt-5.2-2025-12-11, cached input`. */
+const TOKEN_LINE = /^([^,]+), *(?:cached )?(?:input|output)\b/;
+
+function toCost(day: string, result: JsonObject): BillRow {
+  const lineItem = readLabel(result.line_item);
+  const amount = readObject(result.amount) ?? {};
+  return {
+    day,
+    kind: 'cost',
+    model: TOKEN_LINE.exec(lineItem ?? '')?.[1] ?? null,
+    lineItem,
+    serviceTier: null,
+    amountUsd: readAmount(amount.value, amount.currency),
+    ...NO_TOKENS,
+    identity: JSON.stringify(['cost', day, result.line_item ?? null, result.project_id ?? null]),
+  };
+}
+
+/** Input includes cached tokens. */
+function toUsage(day: string, result: JsonObject): BillRow {
+  const cached = readCountOf(result.input_cached_tokens);
+  const dimensions = ['model', 'project_id', 'user_id', 'api_key_id', 'batch', 'service_tier'];
+  return {
+    day,
+    kind: 'usage',
+    model: readLabel(result.model),
+    lineItem: null,
+    serviceTier: result.batch === true ? 'batch' : readLabel(result.service_tier),
+    amountUsd: null,
+    inputTokens: Math.max(0, readCountOf(result.input_tokens) - cached),
+    outputTokens: readCountOf(result.output_tokens),
+    cacheReadTokens: cached,
+    cacheWriteTokens: 0,
+    identity: JSON.stringify(['usage', day, ...dimensions.map((name) => result[name] ?? null)]),
+  };
+}

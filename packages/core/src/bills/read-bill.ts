@@ -1,0 +1,72 @@
+import type { JsonObject } from '../lines/json.ts';
+import { isJsonObject } from '../records/fields.ts';
+import { readAnthropicPage } from './anthropic.ts';
+import { type AnsweredRow, BillError, type BillRow, type BillVendor } from './bill.ts';
+import { readCursorPage } from './cursor.ts';
+import { readGitHubPage } from './github.ts';
+import { readOpenAiPage } from './openai.ts';
+
+interface VendorReader {
+  /** The member that each page has. */
+  list: string;
+  read(page: JsonObject): AnsweredRow[];
+}
+
+const READERS: Readonly<Record<BillVendor, VendorReader>> = {
+  anthropic: { list: 'data', read: readAnthropicPage },
+  openai: { list: 'data', read: readOpenAiPage },
+  github: { list: 'usageItems', read: readGitHubPage },
+  cursor: { list: 'usageEvents', read: readCursorPage },
+};
+
+/**
+ * The lines of a vendor's report: answers of its API, as one JSON value, an array of several, or one a line. Lines that
+ * are the same but for their figures are added up, unless a later answer has them again. Throws BillError.
+ */
+export function readBill(vendor: BillVendor, text: string): BillRow[] {
+  const { list, read } = READERS[vendor];
+  const answered = new Map<string, { answer: number; row: BillRow }>();
+  for (const [answer, page] of parsePages(text).entries()) {
+    if (!Array.isArray(page[list])) {
+      throw new BillError(`It is no report of this vendor: an answer of its API has a list “${list}”`);
+    }
+    for (const { piece, ...row } of read(page)) {
+      const place = JSON.stringify([row.identity, piece]);
+      const known = answered.get(place);
+      answered.set(place, { answer, row: known?.answer === answer ? addRows(known.row, row) : row });
+    }
+  }
+  const rows = new Map<string, BillRow>();
+  for (const { row } of answered.values()) {
+    const known = rows.get(row.identity);
+    rows.set(row.identity, known === undefined ? row : addRows(known, row));
+  }
+  return [...rows.values()];
+}
+
+function parsePages(text: string): JsonObject[] {
+  const values =
+    tryParse(text) ??
+    text
+      .split('\n')
+      .filter((line) => line.trim() !== '')
+      .map((line) => tryParse(line));
+  const pages = Array.isArray(values) ? values.flat() : [values];
+  if (pages.length === 0 || !pages.every((page) => isJsonObject(page))) throw new BillError('It is not JSON');
+  return pages;
+}
+
+function tryParse(text: string): JsonObject | JsonObject[] | undefined {
+  try {
+    return JSON.parse(text) as JsonObject;
+  } catch {
+    return undefined;
+  }
+}
+
+const COUNTS = ['amountUsd', 'inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const;
+
+const addRows = (a: BillRow, b: BillRow): BillRow => ({
+  ...a,
+  ...Object.fromEntries(COUNTS.map((name) => [name, a[name] === null ? b[name] : a[name] + (b[name] ?? 0)])),
+});

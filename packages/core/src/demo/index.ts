@@ -1,0 +1,2 @@
+export { MODELS, PEOPLE, PLANS, TEAMS } from './demo-team.ts';
+export { type DemoTranscript, generateDemo } from './generate-demo.ts';

@@ -1,0 +1,81 @@
+import { createLocalClock } from '@recount/core';
+import type { Database } from '../database/database.ts';
+import { resolveKeptFilters } from '../filters/kept-filters.ts';
+import { isHidingNames } from '../filters/visible-names.ts';
+import { addDays, narrowTime, toLocalDay, toMonday, toMonthStart } from '../reports/local-days.ts';
+import { readUsageReport } from '../reports/read-usage-report.ts';
+import type { digests } from '../schema/digests.ts';
+
+type DigestRow = typeof digests.$inferSelect;
+
+interface DigestFigures {
+  /** Dollars at list prices; null if no response has a price. */
+  cost_usd: number | null;
+  total_tokens: number;
+  sessions: number;
+  unpriced_responses: number;
+}
+
+/** The content of a digest: figures of the report on usage for the same filters and time. */
+export interface DigestContent {
+  digest_id: string;
+  name: string;
+  period: DigestRow['period'];
+  time_zone: string;
+  filters: Record<string, unknown>;
+  /** First day, and the day after the last one. */
+  from: string;
+  to: string;
+  totals: DigestFigures;
+  /** The period before. */
+  previous: DigestFigures;
+  /** The most expensive ones. */
+  groups: { by: (typeof GROUPS)[number]; rows: (DigestFigures & { name: string | null })[]; truncated: boolean }[];
+  /** Filters that match nothing in the workspace, in words. */
+  unmatched: string[];
+}
+
+const GROUPS = ['repository', 'person', 'model'] as const;
+const MAX_ROWS = 10;
+
+/** The latest period that is over at a moment: its first day, and the day after its last one. */
+export function findLastPeriod(
+  { period, time_zone }: Pick<DigestRow, 'period' | 'time_zone'>,
+  nowMs: number,
+): { from: string; to: string } {
+  const today = toLocalDay(nowMs, createLocalClock(time_zone));
+  if (period === 'month') return { from: toMonthStart(today, -1), to: toMonthStart(today) };
+  const to = toMonday(today);
+  return { from: addDays(to, -7), to };
+}
+
+type Totals = Awaited<ReturnType<typeof readUsageReport>>['totals'];
+
+const toFigures = ({ own, sessions }: Totals): DigestFigures => ({
+  ...{ cost_usd: own.cost_usd, total_tokens: own.total_tokens, sessions, unpriced_responses: own.unpriced.responses },
+});
+
+/** Reads a digest of the latest period that is over. Throws UnresolvedNameError. */
+export async function readDigest(database: Database, digest: DigestRow, nowMs: number): Promise<DigestContent> {
+  const { id: digest_id, name, period, time_zone, filters } = digest;
+  const { filter, unmatched } = await resolveKeptFilters(database, digest);
+  const clock = createLocalClock(time_zone);
+  const within = (from: string, to: string) => narrowTime(filter, clock.toDayStartMs(from), clock.toDayStartMs(to));
+  const { from, to } = findLastPeriod(digest, nowMs);
+  const before = period === 'month' ? toMonthStart(from, -1) : addDays(from, -7);
+  const { totals } = await readUsageReport(database, within(from, to), { limit: 1 });
+  const { totals: previous } = await readUsageReport(database, within(before, from), { limit: 1 });
+  const groups: DigestContent['groups'] = [];
+  // Anyone may get a digest.
+  const hidesNames = await isHidingNames(database, digest.workspace_id);
+  for (const by of GROUPS) {
+    if (by === 'person' && hidesNames) continue;
+    const { rows, truncated } = await readUsageReport(database, within(from, to), { groupBy: [by], limit: MAX_ROWS });
+    groups.push({ by, rows: rows.map((row) => ({ name: row[by] ?? null, ...toFigures(row) })), truncated });
+  }
+  return {
+    ...{ digest_id, name, period, time_zone, filters, from, to, groups },
+    ...{ totals: toFigures(totals), previous: toFigures(previous) },
+    unmatched: unmatched.map(({ message }) => message),
+  };
+}

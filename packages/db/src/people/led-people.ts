@@ -1,0 +1,40 @@
+import type { Database } from '../database/database.ts';
+import { sql } from '../drizzle.cjs';
+import { sessions } from '../schema/transcripts.ts';
+
+/** The names in reports of everyone who is today (UTC) in a team that a person leads. `person` is any name of theirs. */
+export async function listLedPeople(database: Database, workspaceId: string, person: string): Promise<string[]> {
+  const { rows } = await database.execute<{ name: string }>(sql`
+    SELECT DISTINCT member.display_name AS name
+    FROM analytics.person_names AS own
+    JOIN recount.people AS lead ON lead.workspace_id = own.workspace_id
+      AND coalesce(lead.merged_into, lead.id) = own.person_id
+    JOIN recount.teams AS t ON t.workspace_id = own.workspace_id AND t.lead_id = lead.id
+    JOIN analytics.team_memberships AS m ON m.workspace_id = own.workspace_id AND m.team = t.name
+      AND m.starts_on <= (now() AT TIME ZONE 'UTC')::date AND m.ends_before > (now() AT TIME ZONE 'UTC')::date
+    JOIN recount.people AS member ON member.workspace_id = own.workspace_id AND member.id = m.person_id
+      AND member.merged_into IS NULL
+    WHERE own.workspace_id = ${workspaceId} AND lower(own.name) = lower(${person}::text)`);
+  return rows.map(({ name }) => name);
+}
+
+/** The machines that only sessions under these names come from. */
+export async function listMachinesOf(
+  database: Database,
+  workspaceId: string,
+  names: readonly string[],
+): Promise<string[]> {
+  if (names.length === 0) return [];
+  const list = sql.param([...names]);
+  const { rows } = await database.execute<{ machine: string }>(sql`
+    SELECT own.machine FROM (
+      SELECT DISTINCT machine FROM ${sessions}
+      WHERE workspace_id = ${workspaceId} AND person = ANY(${list}::text[]) AND machine IS NOT NULL
+    ) AS own
+    WHERE NOT EXISTS (
+      SELECT FROM ${sessions} AS other
+      WHERE other.workspace_id = ${workspaceId} AND other.machine = own.machine
+        AND (other.person = ANY(${list}::text[])) IS NOT TRUE
+    )`);
+  return rows.map(({ machine }) => machine);
+}

@@ -1,0 +1,64 @@
+import type { Database } from '../database/database.ts';
+import { sql } from '../drizzle.cjs';
+import { attachments } from '../schema/attachments.ts';
+import { liveStreams } from '../schema/live.ts';
+import { sessions, transcripts } from '../schema/transcripts.ts';
+
+/**
+ * The person of each session, by its id; null if unknown. A session without an ingested transcript has the person of its
+ * streams, if they agree. Leaves out ids that are neither.
+ */
+export async function readSessionPeople(
+  database: Database,
+  workspaceId: string,
+  sessionIds: readonly string[],
+): Promise<Map<string, string | null>> {
+  const ids = [...new Set(sessionIds)];
+  if (ids.length === 0) return new Map();
+  const list = sql`${sql.param(ids)}::text[]`;
+  const { rows } = await database.execute<{ session_id: string; person: string | null }>(sql`
+    SELECT session_id, person FROM ${sessions} WHERE workspace_id = ${workspaceId} AND session_id = ANY(${list})`);
+  const people = new Map(rows.map(({ session_id, person }) => [session_id, person]));
+  const missing = ids.filter((id) => !people.has(id));
+  if (missing.length === 0) return people;
+  const { rows: streams } = await database.execute<{ session_id: string; person: string | null }>(sql`
+    SELECT session_id, CASE WHEN count(*) = count(person) AND min(person) = max(person) THEN min(person) END AS person
+    FROM ${liveStreams} WHERE workspace_id = ${workspaceId} AND session_id = ANY(${sql.param(missing)}::text[])
+    GROUP BY session_id`);
+  for (const { session_id, person } of streams) people.set(session_id, person);
+  return people;
+}
+
+/** A file that belongs to a session, and whether the session's person, or the uploader of their sessions, has sent it. */
+export interface PartOfSession {
+  sessionId: string;
+  /** The person of the session; null if unknown. */
+  person: string | null;
+  /** False for what someone else has uploaded under the session's id. */
+  isOfPerson: boolean;
+}
+
+/** The session of a transcript, or of an attachment; undefined if there is none. */
+export async function findPartOfSession(
+  database: Database,
+  workspaceId: string,
+  part: { transcriptId: string } | { attachmentId: string },
+): Promise<PartOfSession | undefined> {
+  const [table, id] = 'transcriptId' in part ? [transcripts, part.transcriptId] : [attachments, part.attachmentId];
+  const { rows } = await database.execute<{ session_id: string; person: string | null; is_of_person: boolean }>(sql`
+    SELECT p.session_id, CASE WHEN s.session_id IS NULL THEN p.person ELSE s.person END AS person,
+      s.session_id IS NULL OR p.person IS NOT DISTINCT FROM s.person
+        OR (p.person IS NULL AND p.uploader_key_id IS NOT DISTINCT FROM s.uploader_key_id) AS is_of_person
+    FROM ${table} AS p
+    LEFT JOIN ${sessions} AS s ON s.workspace_id = ${workspaceId} AND s.session_id = p.session_id
+    WHERE p.workspace_id = ${workspaceId} AND p.id = ${id}`);
+  const [row] = rows;
+  return row && { sessionId: row.session_id, person: row.person, isOfPerson: row.is_of_person };
+}
+
+/** The names of all machines with sessions, at most `limit`, in no order. */
+export async function listMachines(database: Database, workspaceId: string, limit: number): Promise<string[]> {
+  const { rows } = await database.execute<{ machine: string }>(sql`
+    SELECT DISTINCT machine FROM ${sessions} WHERE workspace_id = ${workspaceId} AND machine IS NOT NULL LIMIT ${limit}`);
+  return rows.map(({ machine }) => machine);
+}

@@ -1,0 +1,46 @@
+import { identifyTranscript, type ParseResult, parseTranscript } from '@recount/core';
+import { type DemoTranscript, generateDemo, MODELS, PEOPLE } from '@recount/core/demo';
+import { createListPrices } from '@recount/prices';
+import { expect, it } from 'vitest';
+
+const NOW = Date.parse('2026-11-27T15:20:00Z');
+const prices = createListPrices();
+const demo = [...generateDemo(NOW)];
+
+async function parse({ path, text }: DemoTranscript): Promise<ParseResult & { agent: string }> {
+  const bytes = Buffer.from(text);
+  const { agent, format, sessionId } = identifyTranscript({ path, head: bytes });
+  return { ...(await parseTranscript(sessionId ?? '', bytes, { format, prices })), agent: agent ?? '' };
+}
+
+it('is what the agents write, with usage for every response and a price for every model but one', async () => {
+  const agents = new Set<string>();
+  const unpriced = new Set<string | null>();
+  let isDear = false;
+  for (const transcript of demo) {
+    const { agent, errors, warnings, notices, apiResponses, metadata, stats } = await parse(transcript);
+    expect([transcript.path, ...errors, ...warnings, ...notices]).toEqual([transcript.path]);
+    expect(stats.prompt_count, transcript.path).toBeGreaterThan(0);
+    expect(metadata.cwd).toMatch(/^\/(home|Users)\/\w+\/code\//);
+    agents.add(agent);
+    let cost = 0;
+    for (const response of apiResponses) {
+      expect(response.tokens_out).toBeGreaterThan(0);
+      if (response.cost_usd === null) unpriced.add(response.model);
+      cost += Number(response.cost_usd);
+    }
+    isDear ||= cost > 20;
+  }
+  expect([...agents].sort()).toEqual(Object.keys(MODELS).sort());
+  expect([...unpriced]).toEqual(['qwen3-coder-plus']);
+  expect(isDear).toBe(true);
+});
+
+it('is the same for the same moment, has each person, and nothing of the future', () => {
+  expect([...generateDemo(NOW)]).toEqual(demo);
+  expect(new Set(demo.map(({ person }) => person)).size).toBe(PEOPLE.length);
+  expect(new Set(demo.map(({ path }) => path)).size).toBe(demo.length);
+  const times = demo.flatMap(({ text }) => text.match(/(?<="timestamp":")[^"]+/g) ?? []).map(Date.parse);
+  expect(Math.max(...times)).toBeLessThan(NOW);
+  expect(Math.min(...times)).toBeGreaterThan(NOW - 76 * 86_400_000);
+});

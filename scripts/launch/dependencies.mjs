@@ -1,0 +1,49 @@
+// @ts-check
+// Plain JavaScript that old versions of Node understand.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isNewEnough, NODE_PACKAGE, toCommand } from './node-program.mjs';
+
+const PNPM_PACKAGE = 'pnpm@10.34.9';
+/** The program, and what builds its dashboard. Tools for tests take more than half of a whole installation. */
+const NEEDED_TO_RUN = ['--prod', '--filter', '@recount/cli...', '--filter', '@recount/web...'];
+
+/**
+ * Installs what `recount up` needs, if pnpm-lock.yaml has changed since the last time. In a clone with development
+ * tools these are kept up to date as well.
+ * @param {string} root
+ * @param {(file: string, words: string[], shell: boolean) => number} install returns the exit code
+ * @returns {number} the exit code, 0 if there was nothing to do
+ */
+export function installDependencies(root, install = runInstallation) {
+  const stampPath = join(root, 'node_modules', '.cache', 'recount-lockfile');
+  const hash = createHash('sha256')
+    .update(readFileSync(join(root, 'pnpm-lock.yaml')))
+    .digest('hex');
+  if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === hash) return 0;
+  const hasTools = existsSync(join(root, 'node_modules', '.bin'));
+  const node = isNewEnough(process.versions.node) ? [] : ['-p', NODE_PACKAGE];
+  const options = ['--frozen-lockfile', ...(hasTools ? [] : NEEDED_TO_RUN)];
+  const command = toCommand('npx', ['-y', ...node, '-p', PNPM_PACKAGE, 'pnpm', 'install', ...options]);
+  const exitCode = install(command.file, command.words, command.shell);
+  if (exitCode !== 0) return exitCode;
+  mkdirSync(dirname(stampPath), { recursive: true });
+  writeFileSync(stampPath, hash);
+  return 0;
+}
+
+/**
+ * @param {string} file
+ * @param {string[]} words
+ * @param {boolean} shell
+ * @returns {number}
+ */
+function runInstallation(file, words, shell) {
+  console.error('Installing …');
+  // Its progress is no output of recount.
+  const { status, error } = spawnSync(file, words, { shell, stdio: ['inherit', 2, 2] });
+  if (error !== undefined) console.error(`recount: ${file} cannot be run: ${error.message}`);
+  return status ?? 1;
+}
