@@ -236,12 +236,12 @@ export async function endSignIn(
   return true;
 }
 
-/** Records that a sign-in was used, at most once a minute. */
+/** Records that a sign-in was used, at most once a minute. One that has ended meanwhile stays ended. */
 export async function touchSignIn(database: Database, workspaceId: string, id: string): Promise<void> {
   await database
     .update(signIns)
     .set({ last_used_at: sql`now()` })
-    .where(and(isSignIn(workspaceId, id), sql`${signIns.last_used_at} < now() - interval '1 minute'`));
+    .where(and(isSignIn(workspaceId, id), IS_IN_TIME, sql`${signIns.last_used_at} < now() - interval '1 minute'`));
 }
 
 async function dropEndedSignIns(transaction: Database, workspaceId: string): Promise<void> {
