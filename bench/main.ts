@@ -14,17 +14,32 @@ import { writeMixedTranscripts } from './scale/mixed-transcripts.ts';
 import { benchUpload } from './upload.ts';
 import { benchWholePath, type WholePathFigures } from './whole-path.ts';
 
-// node bench/main.ts [PATH] [--workers 1] [--large] [--only STAGE,…]
-// Measures the whole path over the transcripts of PATH, or over generated ones of realistic shape; without PATH also
-// each stage.
+const HELP = `Usage: pnpm bench [PATH] [options]
+
+Measures the whole path over the transcripts of PATH, or over generated ones of realistic shape; without PATH also each
+stage.
+
+  --workers N    worker processes (default: 1)
+  --large        stages also with a transcript of 500 MB, and the memory of a worker at 2 GB
+  --only STAGES  these stages only, separated by commas: whole, parse, live, ingest, growing, upload
+
+Examples:
+  $ pnpm bench ~/.claude/projects
+  $ pnpm bench --only growing
+`;
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     workers: { type: 'string', default: '1' },
     large: { type: 'boolean', default: false },
     only: { type: 'string' },
+    help: { type: 'boolean', default: false },
   },
 });
+if (values.help) {
+  console.log(HELP);
+  process.exit();
+}
 const STAGES = ['whole', 'parse', 'live', 'ingest', 'growing', 'upload'] as const;
 type Stage = (typeof STAGES)[number];
 const chosen = values.only?.split(',') ?? STAGES;
