@@ -236,7 +236,7 @@ export async function endSignIn(
   return true;
 }
 
-/** Records that a sign-in was used, at most once a minute. One that has ended meanwhile stays ended. */
+/** Records that a sign-in was used, at most once a minute. One that has ended since then stays ended. */
 export async function touchSignIn(database: Database, workspaceId: string, id: string): Promise<void> {
   await database
     .update(signIns)
