@@ -1,3 +1,4 @@
+import type { DigestPreview } from '@recount/contract';
 import { createLocalClock } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { resolveKeptFilters } from '../filters/kept-filters.ts';
@@ -8,32 +9,9 @@ import type { digests } from '../schema/digests.ts';
 
 type DigestRow = typeof digests.$inferSelect;
 
-interface DigestFigures {
-  /** Dollars at list prices; null if no response has a price. */
-  cost_usd: number | null;
-  total_tokens: number;
-  sessions: number;
-  unpriced_responses: number;
-}
-
 /** The content of a digest: figures of the report on usage for the same filters and time. */
-export interface DigestContent {
-  digest_id: string;
-  name: string;
-  period: DigestRow['period'];
-  time_zone: string;
-  filters: Record<string, unknown>;
-  /** First day, and the day after the last one. */
-  from: string;
-  to: string;
-  totals: DigestFigures;
-  /** The period before. */
-  previous: DigestFigures;
-  /** The most expensive ones. */
-  groups: { by: (typeof GROUPS)[number]; rows: (DigestFigures & { name: string | null })[]; truncated: boolean }[];
-  /** Filters that match nothing in the workspace, in words. */
-  unmatched: string[];
-}
+export type DigestContent = Omit<DigestPreview['content'], 'filters'> & { filters: Record<string, unknown> };
+type DigestFigures = DigestContent['totals'];
 
 const GROUPS = ['repository', 'person', 'model'] as const;
 const MAX_ROWS = 10;

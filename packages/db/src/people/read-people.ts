@@ -1,28 +1,9 @@
+import type { Person as WirePerson } from '@recount/contract';
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import type { PeopleSource } from '../schema/people.ts';
 
-/** A person with all names and teams. Days are UTC. */
-export interface Person {
-  id: string;
-  display_name: string;
-  email: string | null;
-  /** In alphabetical order, without the names of people who were merged into this one. */
-  names: string[];
-  /** Today's. */
-  team: string | null;
-  cost_centre: string | null;
-  /** Names of the teams that they lead, or someone who was merged into them. */
-  leads: string[];
-  joined_on: string | null;
-  left_on: string | null;
-  notes: string | null;
-  source: PeopleSource;
-  /** The latest first; `from` null: always. */
-  memberships: { team: string | null; cost_centre: string | null; from: string | null }[];
-  /** People who were merged into this one. */
-  merged: { id: string; display_name: string; names: string[] }[];
-}
+/** A person with all names and teams. */
+export type Person = Omit<WirePerson, 'figures'>;
 
 interface PeopleFilter {
   /** Part of a name, ignoring case. */

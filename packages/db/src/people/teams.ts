@@ -1,3 +1,4 @@
+import type { Team } from '@recount/contract';
 import { ulid } from 'ulid';
 import type { Database } from '../database/database.ts';
 import { and, eq, sql } from '../drizzle.cjs';
@@ -5,15 +6,6 @@ import { people, teamMemberships, teams } from '../schema/people.ts';
 import { addAuditEntry } from '../workspaces/audit-log.ts';
 import { lockPeople, type PeopleScope } from './lock-people.ts';
 import { PeopleError } from './people-errors.ts';
-
-/** A team, with the number of people who are in it now. */
-export interface Team {
-  id: string;
-  name: string;
-  cost_centre: string | null;
-  lead: { id: string; display_name: string } | null;
-  members: number;
-}
 
 /** Teams after the one of this name, in the order of their names; with `id` or `name` only that one. */
 export async function listTeams(

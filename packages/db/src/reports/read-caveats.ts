@@ -1,9 +1,10 @@
+import type { ReportCaveats } from '@recount/contract';
 import { COST_UNITS_PER_USD } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import { sessions } from '../schema/transcripts.ts';
-import { type DisagreementFigures, readDisagreements } from './read-disagreements-report.ts';
+import { readDisagreements } from './read-disagreements-report.ts';
 import { SESSION_SOURCE } from './read-sessions-report.ts';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
 import { joinSessions, toConditions } from './report-source.ts';
@@ -13,27 +14,7 @@ import { findSessionDays } from './totals-source.ts';
 const MAX_NAMED_MODELS = 100;
 
 /** Known inaccuracies of the usage that passes a filter; credited responses only. */
-export interface ReportCaveats {
-  unfinalised: {
-    responses: number;
-    tokens_out: number;
-    estimated_tokens_out: number;
-    /** The estimated price of the missing output. No total includes it. */
-    estimated_cost_usd: number;
-  };
-  /** Lists at most 100 models, those with the most tokens first. */
-  unpriced: { responses: number; tokens: number; models: string[] };
-  default_priced_responses: number;
-  /** Responses without a timestamp, excluded if the filter has a time. */
-  without_timestamp: number;
-  /**
-   * Sessions missing from sums because their transcripts have no usage, and those with responses that count only their
-   * output.
-   */
-  sessions: { without_usage: number; output_only: number };
-  /** Disagreements with at least one copy that passes the filter. */
-  disagreements: DisagreementFigures;
-}
+type Caveats = Omit<ReportCaveats, 'price_date' | 'unpriced'> & { unpriced: Omit<ReportCaveats['unpriced'], 'terms'> };
 
 interface Row extends Record<string, unknown> {
   unfinalised_responses: number;
@@ -47,7 +28,7 @@ interface Row extends Record<string, unknown> {
   without_timestamp: number;
 }
 
-export async function readCaveats(database: Database, filter: ReportFilter): Promise<ReportCaveats> {
+export async function readCaveats(database: Database, filter: ReportFilter): Promise<Caveats> {
   const atAnyTime = { ...filter, from: null, to: null };
   const scope = { ...filter, groupBy: [] };
   const usage = USAGE_TABLE({ ...scope, sessionDays: await findSessionDays(database, scope) });

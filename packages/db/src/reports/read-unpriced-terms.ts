@@ -1,3 +1,4 @@
+import type { ReportCaveats } from '@recount/contract';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
@@ -11,12 +12,7 @@ const MAX_SESSIONS = 200;
 const MAX_TERMS = 100;
 
 /** The terms that the price of a model's responses depends on. */
-export interface UnpricedTerms extends Record<string, unknown> {
-  model: string;
-  service_tier: string | null;
-  speed: string | null;
-  has_web_search: boolean;
-}
+export type UnpricedTerms = ReportCaveats['unpriced']['terms'][number];
 
 /**
  * The tiers and speeds of responses of the models that have no price, from at most 200 sessions that pass the filter.
@@ -28,7 +24,7 @@ export async function readUnpricedTerms(
   models: readonly string[],
 ): Promise<UnpricedTerms[]> {
   const named = sql`ANY(${sql.param([...models])}::text[])`;
-  const { rows } = await database.execute<UnpricedTerms>(sql`
+  const { rows } = await database.execute<UnpricedTerms & Record<string, unknown>>(sql`
     WITH found AS (
       SELECT DISTINCT u.session_id FROM ${usageRollup} AS u ${joinSessions(USAGE_SOURCE, filter)}
       WHERE ${toConditions(filter, USAGE_SOURCE)} AND NOT u.is_shared AND u.unpriced_responses > 0 AND u.model = ${named}

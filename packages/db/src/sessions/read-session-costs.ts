@@ -1,56 +1,13 @@
+import type { SessionCosts } from '@recount/contract';
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { sessions, transcripts } from '../schema/transcripts.ts';
 import { usageEntries, usageLedger } from '../schema/usage.ts';
 
 /** Tokens of one class that one model was charged for, at one context level. */
-interface CostPart {
-  model: string | null;
-  token_class: 'input' | 'output' | 'cache_read' | 'cache_write';
-  /**
-   * True if the request's input, cache reads and cache writes exceed LONG_CONTEXT_TOKENS, above which some models have
-   * higher rates.
-   */
-  is_long_context: boolean;
-  responses: number;
-  tokens: number;
-  /** Cost of the responses that have a price. */
-  cost_usd: number;
-  /** Dollars per million tokens, for the cheapest and the most expensive response; null without a price. */
-  lowest_rate_usd: number | null;
-  highest_rate_usd: number | null;
-}
-
-interface ExpensiveResponse {
-  line_number: number;
-  message_id: string | null;
-  timestamp: string | null;
-  model: string | null;
-  is_own: boolean;
-  tokens_in: number;
-  tokens_out: number;
-  cache_read: number;
-  cache_write: number;
-  cost_usd: number;
-}
-
-interface UnpricedTerms {
-  model: string | null;
-  service_tier: string | null;
-  speed: string | null;
-  responses: number;
-}
-
-export interface SessionCosts {
-  parts: CostPart[];
-  /** The ones with most responses first, at most `MAX_UNPRICED`. */
-  unpriced: UnpricedTerms[];
-  most_expensive: ExpensiveResponse[];
-  /** The additional cost of unfinalised responses, by their estimated output. */
-  unfinalised_estimate_usd: number;
-  /** Cost that is not in any class, from web searches, and figures that the agent reported without a breakdown. */
-  other_cost_usd: number;
-}
+type CostPart = SessionCosts['parts'][number];
+type ExpensiveResponse = SessionCosts['most_expensive'][number];
+type UnpricedTerms = SessionCosts['unpriced'][number];
 
 /** Input tokens, including cached ones, above which vendors charge more. */
 export const LONG_CONTEXT_TOKENS = 200_000;
@@ -65,7 +22,7 @@ export async function readSessionCosts(
   database: Database,
   workspaceId: string,
   sessionId: string,
-): Promise<SessionCosts> {
+): Promise<Omit<SessionCosts, 'session_id'>> {
   const entries = selectEntries(workspaceId, sessionId);
   const parts = await database.execute<Record<string, unknown> & CostPart>(sql`
     SELECT e.model, part.token_class, e.tokens_in + e.cache_read + e.cache_write > ${LONG_CONTEXT_TOKENS}::int AS is_long_context,

@@ -1,3 +1,4 @@
+import type { SessionTotals } from '@recount/contract';
 import type { Database } from '../database/database.ts';
 import { and, asc, desc, eq, ilike, isNotNull, lte, type PgColumn, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { isOneOf } from '../filters/attributed-to.ts';
@@ -106,21 +107,6 @@ export async function listSessions(
   const rows = pageRows.slice(0, page.limit).map(({ row }) => row);
   const last = pageRows.length > page.limit ? pageRows[page.limit - 1] : undefined;
   return { rows, next: last && { sortKey: last.sortKey, sessionId: last.row.session_id } };
-}
-
-/** Sums over sessions. Each counts whole, with what it shares with others. Null if none has a value. */
-export interface SessionTotals {
-  sessions: number;
-  total_messages: number;
-  user_messages: number;
-  tool_use_count: number;
-  tokens_in: number | null;
-  tokens_out: number | null;
-  cache_read: number | null;
-  cache_write: number | null;
-  cost_estimate_usd: number | null;
-  unpriced_count: number;
-  output_only_count: number;
 }
 
 /** The sums over all sessions of a workspace that pass a filter. Reads a row of each. */
