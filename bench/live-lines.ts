@@ -1,4 +1,4 @@
-import { createLiveLineDecoder, parserFor } from '@recount/core/live';
+import { LiveLineDecoder, parserFor } from '@recount/core/live';
 
 export interface LiveLineFigures {
   kind: LineKind;
@@ -26,7 +26,7 @@ export function benchLiveLines(): LiveLineFigures[] {
 
 function benchLine(lineBytes: number, kind: LineKind): LiveLineFigures {
   const line = Buffer.from(`${toLine(lineBytes, kind)}\n`);
-  const decoder = createLiveLineDecoder({ onLine: () => undefined, onWarning: throwWarning });
+  const decoder = new LiveLineDecoder({ onLine: () => undefined, onWarning: throwWarning });
   const parser = parserFor('claude', { now });
   if (parser === undefined) throw new Error('no parser for claude');
   // Interleaved, so that other load on the machine affects all three alike.

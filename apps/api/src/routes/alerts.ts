@@ -119,68 +119,75 @@ type Deps = Pick<ApiDependencies, 'database'>;
 
 /** Destinations of warnings, and the messages to them. */
 export async function addAlertRoutes(parent: ApiApp, deps: Deps, options: AlertOptions): Promise<void> {
-  const { database: pool } = deps;
   await addJsonRoutes(parent, {}, (app) => {
-    app.get('/v1/destinations', LIST_DESTINATIONS, async (request) => ({
-      destinations: (await listDestinations(pool.database, workspaceOf(request))).map(toDestination),
-    }));
+    addDestinationRoutes(app, deps, options);
+    addDeliveryRoutes(app, deps);
+  });
+}
 
-    app.post('/v1/destinations', CREATE_DESTINATION, async (request, reply) => {
-      const place = { workspaceId: workspaceOf(request), actor: actorOf(request) };
-      const added = await addDestination(deps, options, place, request.body).catch(rethrow);
-      if (added === 'taken') {
-        throw new ProblemError('name-taken', `There is a destination ${request.body.name} already`);
-      }
-      if (added === 'too-many') {
-        throw new ProblemError('too-many-destinations', `There are ${MAX_DESTINATIONS}: delete one first`);
-      }
-      return reply
-        .header('cache-control', 'no-store')
-        .code(201)
-        .send({ ...toDestination(added.row), signing_secret: added.signingSecret ?? null });
-    });
+function addDestinationRoutes(app: ApiApp, deps: Deps, options: AlertOptions): void {
+  const { database: pool } = deps;
+  app.get('/v1/destinations', LIST_DESTINATIONS, async (request) => ({
+    destinations: (await listDestinations(pool.database, workspaceOf(request))).map(toDestination),
+  }));
 
-    app.delete('/v1/destinations/:destination_id', DELETE_DESTINATION, async (request, reply) => {
-      const place = { workspaceId: workspaceOf(request), id: request.params.destination_id, actor: actorOf(request) };
-      const isDeleted = await pool
-        .withTransaction((transaction) => deleteDestination(transaction, place))
-        .catch(rethrowInUse);
-      if (!isDeleted) throw noSuchDestination();
-      return reply.code(204).send();
-    });
+  app.post('/v1/destinations', CREATE_DESTINATION, async (request, reply) => {
+    const place = { workspaceId: workspaceOf(request), actor: actorOf(request) };
+    const added = await addDestination(deps, options, place, request.body).catch(rethrow);
+    if (added === 'taken') {
+      throw new ProblemError('name-taken', `There is a destination ${request.body.name} already`);
+    }
+    if (added === 'too-many') {
+      throw new ProblemError('too-many-destinations', `There are ${MAX_DESTINATIONS}: delete one first`);
+    }
+    return reply
+      .header('cache-control', 'no-store')
+      .code(201)
+      .send({ ...toDestination(added.row), signing_secret: added.signingSecret ?? null });
+  });
 
-    app.post('/v1/destinations/:destination_id/test', TEST_DESTINATION, async (request, reply) => {
-      const workspaceId = workspaceOf(request);
-      const { destination_id: id } = request.params;
-      const message = {
-        event: 'test',
-        payload: { text: 'This destination works.' },
-        uniqueKey: `test ${randomUUID()}`,
-      };
-      const [row] = await pool.withTransaction(async (transaction) => {
-        if ((await findDestination(transaction, workspaceId, id)) === undefined) throw noSuchDestination();
-        return await enqueueMessages(transaction, workspaceId, [message], [id]);
-      });
-      if (row === undefined) throw noSuchDestination();
-      return reply.code(202).send(toDelivery(row));
-    });
+  app.delete('/v1/destinations/:destination_id', DELETE_DESTINATION, async (request, reply) => {
+    const place = { workspaceId: workspaceOf(request), id: request.params.destination_id, actor: actorOf(request) };
+    const isDeleted = await pool
+      .withTransaction((transaction) => deleteDestination(transaction, place))
+      .catch(rethrowInUse);
+    if (!isDeleted) throw noSuchDestination();
+    return reply.code(204).send();
+  });
 
-    app.get('/v1/deliveries', LIST_DELIVERIES, async (request) => {
-      const { limit, cursor, state, event, destination_id: destinationId } = request.query;
-      const afterId = parseCursor(cursorSchema, cursor)?.delivery;
-      const filter = { state, destinationId, event };
-      const rows = await listDeliveries(pool.database, workspaceOf(request), filter, { afterId, limit: limit + 1 });
-      const deliveries = rows.slice(0, limit).map(toDelivery);
-      const last = rows.length > limit ? deliveries.at(-1) : undefined;
-      return { deliveries, next_cursor: last === undefined ? null : toCursor({ delivery: last.id }) };
+  app.post('/v1/destinations/:destination_id/test', TEST_DESTINATION, async (request, reply) => {
+    const workspaceId = workspaceOf(request);
+    const { destination_id: id } = request.params;
+    const message = {
+      event: 'test',
+      payload: { text: 'This destination works.' },
+      uniqueKey: `test ${randomUUID()}`,
+    };
+    const [row] = await pool.withTransaction(async (transaction) => {
+      if ((await findDestination(transaction, workspaceId, id)) === undefined) throw noSuchDestination();
+      return await enqueueMessages(transaction, workspaceId, [message], [id]);
     });
+    if (row === undefined) throw noSuchDestination();
+    return reply.code(202).send(toDelivery(row));
+  });
+}
 
-    app.post('/v1/deliveries/:delivery_id/retry', RETRY_DELIVERY, async (request, reply) => {
-      const place = { workspaceId: workspaceOf(request), id: request.params.delivery_id, actor: actorOf(request) };
-      const isWaiting = await pool.withTransaction((transaction) => retryDelivery(transaction, place));
-      if (!isWaiting) throw new ProblemError('not-found', 'The workspace has no such message that was given up');
-      return reply.code(204).send();
-    });
+function addDeliveryRoutes(app: ApiApp, { database: pool }: Deps): void {
+  app.get('/v1/deliveries', LIST_DELIVERIES, async (request) => {
+    const { limit, cursor, state, event, destination_id: destinationId } = request.query;
+    const afterId = parseCursor(cursorSchema, cursor)?.delivery;
+    const filter = { state, destinationId, event };
+    const rows = await listDeliveries(pool.database, workspaceOf(request), filter, { afterId, limit: limit + 1 });
+    const deliveries = rows.slice(0, limit).map(toDelivery);
+    const last = rows.length > limit ? deliveries.at(-1) : undefined;
+    return { deliveries, next_cursor: last === undefined ? null : toCursor({ delivery: last.id }) };
+  });
+
+  app.post('/v1/deliveries/:delivery_id/retry', RETRY_DELIVERY, async (request, reply) => {
+    const place = { workspaceId: workspaceOf(request), id: request.params.delivery_id, actor: actorOf(request) };
+    const isWaiting = await pool.withTransaction((transaction) => retryDelivery(transaction, place));
+    if (!isWaiting) throw new ProblemError('not-found', 'The workspace has no such message that was given up');
+    return reply.code(204).send();
   });
 }
 

@@ -170,21 +170,24 @@ export async function addBudgetRoutes(parent: ApiApp, deps: Deps): Promise<void>
     });
 
     app.get('/v1/budgets/:budget_id/history', LIST_HISTORY, async (request) => {
-      const { limit, cursor } = request.query;
-      const { workspace_id: workspaceId, id } = await requireBudget(
-        pool.database,
-        workspaceOf(request),
-        request.params.budget_id,
-      );
-      const page = { after: parseCursor(cursorSchema, cursor), limit: limit + 1 };
-      const rows = await listCrossings(pool.database, { workspaceId, budgetId: id }, page);
-      const crossings = rows
-        .slice(0, limit)
-        .map(({ workspace_id: _workspaceId, budget_id: _budgetId, ...crossing }) => crossing);
-      const last = rows.length > limit ? crossings.at(-1) : undefined;
-      return { crossings, next_cursor: last === undefined ? null : toCursor(toPlace(last)) };
+      const row = await requireBudget(pool.database, workspaceOf(request), request.params.budget_id);
+      return await readHistory(pool.database, row, request.query);
     });
   });
+}
+
+async function readHistory(
+  database: Database,
+  { workspace_id: workspaceId, id: budgetId }: BudgetRow,
+  { limit, cursor }: z.output<typeof budgetHistoryQuerySchema>,
+) {
+  const page = { after: parseCursor(cursorSchema, cursor), limit: limit + 1 };
+  const rows = await listCrossings(database, { workspaceId, budgetId }, page);
+  const crossings = rows
+    .slice(0, limit)
+    .map(({ workspace_id: _workspaceId, budget_id: _budgetId, ...crossing }) => crossing);
+  const last = rows.length > limit ? crossings.at(-1) : undefined;
+  return { crossings, next_cursor: last === undefined ? null : toCursor(toPlace(last)) };
 }
 
 const toPlace = ({ crossed_at, period_start, kind, threshold }: z.infer<typeof cursorSchema>) => ({

@@ -1,5 +1,6 @@
 import type { DoctorCounts, Finding, RebuildFinding, RebuildProgress } from '@recount/ingest';
 import { Command, Option } from 'commander';
+import type { OpenInstallation } from '../connection/open-installation.ts';
 import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
 import { formatBytes, formatCount, formatCountOf, formatDuration } from '../terminal/format-values.ts';
 import { parseTimeSpan } from '../terminal/option-values.ts';
@@ -56,35 +57,37 @@ Examples:
     .action((options: DoctorCommandOptions) => examine(context, options));
 }
 
-async function examine(
+async function examine(context: CliContext, options: DoctorCommandOptions): Promise<void> {
+  const { checksums = false, deep = false, rebuild = false, fix = rebuild, json = false, minAge: minAgeMs } = options;
+  const { withInstallation } = await import('../connection/open-installation.ts');
+  const examination = await withInstallation(context, async (installation, { rawStore: { location } }) => {
+    const onFinding = (finding: Finding | RebuildFinding): void => {
+      const text = describeFinding(finding, location);
+      if (!json) for (const line of wrapToWidth(text, toPrintWidth(context))) print(context, line);
+    };
+    return await runExamination(context, installation, { checksums, deep, rebuild, fix, minAgeMs, onFinding });
+  });
+  await printResult(context, { checksums, deep, fix, json, minAgeMs }, examination);
+}
+
+interface ExaminationOptions extends Record<'checksums' | 'deep' | 'rebuild' | 'fix', boolean> {
+  minAgeMs: number;
+  onFinding: (finding: Finding | RebuildFinding) => void;
+}
+
+/** Runs all checks, with a bar for their progress that ends before each finding is printed. */
+async function runExamination(
   context: CliContext,
-  {
-    checksums = false,
-    deep = false,
-    rebuild = false,
-    fix = rebuild,
-    json = false,
-    minAge: minAgeMs,
-  }: DoctorCommandOptions,
-): Promise<void> {
-  const [
-    { findDifferingTimeZones },
-    { createDoctorCounts, rebuildDatabase, runDoctor },
-    { findInstallationConfig, openInstallation },
-    { toOperator },
-  ] = await Promise.all([
-    import('@recount/db'),
-    import('@recount/ingest'),
-    import('../connection/open-installation.ts'),
-    import('../connection/operator.ts'),
-  ]);
+  installation: OpenInstallation,
+  { checksums, deep, rebuild, fix, minAgeMs, onFinding }: ExaminationOptions,
+): Promise<Examination> {
+  const [{ findDifferingTimeZones }, { createDoctorCounts, rebuildDatabase, runDoctor }, { toOperator }] =
+    await Promise.all([import('@recount/db'), import('@recount/ingest'), import('../connection/operator.ts')]);
+  const { stderr } = context;
   const signal = context.listenForInterruption();
-  const config = await findInstallationConfig(context);
-  const installation = await openInstallation(config);
   const findings: (Finding | RebuildFinding)[] = [];
   let rebuilt: RebuildProgress | undefined;
-  let differingTimeZones: readonly string[] = [];
-  const bar = createProgressBar(context.stderr);
+  const bar = createProgressBar(stderr);
   const counts = createDoctorCounts();
   const onRead = (): void => {
     const read = { files: counts.checksums, doneBytes: counts.checksumBytes };
@@ -93,36 +96,26 @@ async function examine(
   const report = (finding: Finding | RebuildFinding): void => {
     findings.push(finding);
     bar.end();
-    if (json) return;
-    for (const line of wrapToWidth(describeFinding(finding, config.rawStore.location), toPrintWidth(context)))
-      print(context, line);
+    onFinding(finding);
   };
   const onObject = (progress: RebuildProgress): void => {
     rebuilt = progress;
     const { objects: files, registered, registeredBytes: doneBytes } = progress;
     bar.update({ files, doneBytes, totalBytes: undefined, remark: `${formatCount(registered)} made again` });
   };
+  const toProgress = (): string =>
+    `${formatCountOf(counts.transcripts, 'transcript')} and ${formatCountOf(counts.objects, 'object')} examined`;
   try {
     const options = { fix, checksums, deep, onRead, minAgeMs, nowMs: Date.now(), actor: toOperator(), signal };
     if (rebuild) for await (const finding of rebuildDatabase(installation, { ...options, onObject })) report(finding);
-    await whileShowing(
-      context.stderr,
-      () =>
-        `${formatCountOf(counts.transcripts, 'transcript')} and ${formatCountOf(counts.objects, 'object')} examined`,
-      async () => {
-        for await (const finding of runDoctor(installation, { ...options, counts })) report(finding);
-      },
-    );
-    differingTimeZones = await findDifferingTimeZones(installation.database.database, Date.now());
+    await whileShowing(stderr, toProgress, async () => {
+      for await (const finding of runDoctor(installation, { ...options, counts })) report(finding);
+    });
+    const differingTimeZones = await findDifferingTimeZones(installation.database.database, Date.now());
+    return { findings, counts, rebuilt, differingTimeZones };
   } finally {
     bar.end();
-    await installation.close();
   }
-  await printResult(
-    context,
-    { checksums, deep, fix, json, minAgeMs },
-    { findings, counts, rebuilt, differingTimeZones },
-  );
 }
 
 interface Examination {

@@ -93,11 +93,12 @@ export async function openInstallation(config: InstallationConfig): Promise<Open
 /** Runs something with database and raw store. Throws like `findInstallationConfig` and `openInstallation`. */
 export async function withInstallation<Result>(
   context: CliContext,
-  run: (installation: OpenInstallation) => Promise<Result>,
+  run: (installation: OpenInstallation, config: InstallationConfig) => Promise<Result>,
 ): Promise<Result> {
-  const installation = await openInstallation(await findInstallationConfig(context));
+  const config = await findInstallationConfig(context);
+  const installation = await openInstallation(config);
   try {
-    return await run(installation);
+    return await run(installation, config);
   } finally {
     await installation.close();
   }

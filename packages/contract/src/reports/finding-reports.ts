@@ -33,6 +33,27 @@ const toFindingFigures = ({ z, costField, countField }: Fields) => ({
     ),
 });
 
+const toFindingsQuery = ({ z }: Fields) => ({
+  kind: z.enum(FINDING_KINDS).optional().describe('Findings of this kind alone; by default of all kinds'),
+  dismissed: z
+    .enum(DISMISSED_FILTERS)
+    .default('exclude')
+    .describe('Whether to list findings that were dismissed, see `POST /v1/findings/dismissals`'),
+  min_result_bytes: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_RESULT_BYTES)
+    .default(40_000)
+    .describe('For `large-result`, the bytes of text that make a tool result large; 40,000 are about 10,000 tokens'),
+  min_session_cost_usd: z.coerce
+    .number()
+    .min(0)
+    .max(MAX_SESSION_COST_USD)
+    .default(10)
+    .describe('For `expensive-session`, the own cost that makes a session expensive'),
+});
+
 /** Reports on how to spend less. */
 export const FINDING_REPORTS = {
   findings: defineReport({
@@ -42,28 +63,7 @@ export const FINDING_REPORTS = {
       const { z, costField, countField, milliseconds, name, sessionIdField, timestampField, titleField } = fields;
       const figures = toFindingFigures(fields);
       return {
-        query: {
-          kind: z.enum(FINDING_KINDS).optional().describe('Findings of this kind alone; by default of all kinds'),
-          dismissed: z
-            .enum(DISMISSED_FILTERS)
-            .default('exclude')
-            .describe('Whether to list findings that were dismissed, see `POST /v1/findings/dismissals`'),
-          min_result_bytes: z.coerce
-            .number()
-            .int()
-            .min(1)
-            .max(MAX_RESULT_BYTES)
-            .default(40_000)
-            .describe(
-              'For `large-result`, the bytes of text that make a tool result large; 40,000 are about 10,000 tokens',
-            ),
-          min_session_cost_usd: z.coerce
-            .number()
-            .min(0)
-            .max(MAX_SESSION_COST_USD)
-            .default(10)
-            .describe('For `expensive-session`, the own cost that makes a session expensive'),
-        },
+        query: toFindingsQuery(fields),
         row: {
           ...figures,
           session_id: sessionIdField,

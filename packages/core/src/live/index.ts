@@ -21,11 +21,10 @@ export type {
   UnknownEvent,
 } from './live-event.ts';
 export {
-  createLiveLineDecoder,
   DEFAULT_LARGE_MESSAGE_BYTES,
   DEFAULT_MAX_BUFFER_BYTES,
   type LiveLine,
-  type LiveLineDecoder,
+  LiveLineDecoder,
   type LiveLineDecoderOptions,
   type LiveLineHandlers,
   type LiveWarning,

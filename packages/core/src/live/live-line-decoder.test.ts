@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../lines/json.ts';
-import { createLiveLineDecoder, type LiveLineDecoderOptions } from './live-line-decoder.ts';
+import { LiveLineDecoder, type LiveLineDecoderOptions } from './live-line-decoder.ts';
 
 function decode(chunks: readonly (Uint8Array | string)[], options: LiveLineDecoderOptions = {}, isEnded = true) {
   const values: JsonObject[] = [];
   const log: string[] = [];
-  const decoder = createLiveLineDecoder(
+  const decoder = new LiveLineDecoder(
     {
       onLine({ lineNumber, byteOffset, byteLength, value, isLarge }) {
         values.push(value);
@@ -20,7 +20,7 @@ function decode(chunks: readonly (Uint8Array | string)[], options: LiveLineDecod
   return { values, log };
 }
 
-describe('createLiveLineDecoder', () => {
+describe('LiveLineDecoder', () => {
   it('emits a line as soon as it is complete, and waits for the rest of a partial one', () => {
     const { values, log } = decode(['{"a"', ':1}\n{"b":2}\r\n\n  \n{"c"'], {}, false);
     expect(values).toEqual([{ a: 1 }, { b: 2 }]);
@@ -82,7 +82,7 @@ describe('createLiveLineDecoder', () => {
   });
 
   it('buffers a bounded part of an endless line', () => {
-    const decoder = createLiveLineDecoder({ onLine() {}, onWarning() {} }, { maxBufferBytes: 1024 });
+    const decoder = new LiveLineDecoder({ onLine() {}, onWarning() {} }, { maxBufferBytes: 1024 });
     const chunk = Buffer.alloc(1024 * 1024, 0x78);
     const before = process.memoryUsage().arrayBuffers;
     for (let index = 0; index < 200; index++) decoder.push(chunk);

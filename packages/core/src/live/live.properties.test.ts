@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../lines/json.ts';
 import { toJsonl } from '../testing/transcript-lines.ts';
 import type { AgentEvent } from './live-event.ts';
-import { createLiveLineDecoder } from './live-line-decoder.ts';
+import { LiveLineDecoder } from './live-line-decoder.ts';
 import { parserFor } from './parser-for.ts';
 import { ampStream, claudeStream, codexStream, toBytes } from './testing/stream-lines.ts';
 
@@ -122,7 +122,7 @@ describe('the line decoder', () => {
     const decode = (chunks: readonly Uint8Array[]): unknown[] => {
       const said: unknown[] = [];
       const options = { maxBufferBytes: 64, largeMessageBytes: 32, maxFailuresInRow: 3 };
-      const decoder = createLiveLineDecoder(
+      const decoder = new LiveLineDecoder(
         { onLine: (line) => said.push(line), onWarning: (warning) => said.push(warning) },
         options,
       );

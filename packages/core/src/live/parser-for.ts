@@ -1,7 +1,7 @@
 import { RUNNABLE_AGENTS, type RunnableAgent } from '../agents/formats.ts';
 import { toOptionsEnd } from '../agents/option-position.ts';
 import type { AgentEvent } from './live-event.ts';
-import { createLiveLineDecoder, type LiveLineDecoderOptions } from './live-line-decoder.ts';
+import { LiveLineDecoder, type LiveLineDecoderOptions } from './live-line-decoder.ts';
 import { LiveReader } from './live-reader.ts';
 import type { StreamSummary } from './stream-summary.ts';
 
@@ -48,7 +48,7 @@ export function createAgentParser(
   options: AgentParserOptions,
 ): AgentParser {
   const reader = new LiveReader(agent, options.now);
-  const decoder = createLiveLineDecoder(
+  const decoder = new LiveLineDecoder(
     { onLine: (line) => reader.read(line), onWarning: (warning) => reader.warn(warning) },
     options,
   );

@@ -142,7 +142,7 @@ export async function verifyUsage(
   workspaceId: string,
   onTable: (table: DerivedTableCheck['table']) => void = () => undefined,
 ): Promise<DerivedTableCheck[]> {
-  const compare = (table: DerivedTableCheck['table'], comparison: Comparison) => {
+  const compare: Compare = (table, comparison) => {
     onTable(table);
     return check(snapshot, workspaceId, table, comparison);
   };
@@ -165,7 +165,19 @@ export async function verifyUsage(
     }),
   ]);
   const ledger = selectLedgerRows(ALL_ENTRIES, sql`e.workspace_id = ${workspaceId}`);
-  checks.push(await compare('usage_ledger', { stored: usageLedger, recounted: ledger }));
+  checks.push(
+    await compare('usage_ledger', { stored: usageLedger, recounted: ledger }),
+    ...(await verifyRollups(workspaceId, compare)),
+    ...(await verifyTotals(workspaceId, compare)),
+    await compare('findings', { stored: findings, recounted: selectFindings(workspaceId) }),
+  );
+  return checks;
+}
+
+type Compare = (table: DerivedTableCheck['table'], comparison: Comparison) => Promise<DerivedTableCheck>;
+
+async function verifyRollups(workspaceId: string, compare: Compare): Promise<DerivedTableCheck[]> {
+  const checks: DerivedTableCheck[] = [];
   const rollups = {
     usage: selectUsageRollup(workspaceId),
     tool: selectCalls('tool', workspaceId),
@@ -180,6 +192,12 @@ export async function verifyUsage(
     const recounted = selectDayRollup(name, sql`(${rollups[name]})`);
     checks.push(await compare(`${name}_day_rollup`, { stored: days, recounted }));
   }
+  return checks;
+}
+
+/** Compares the totals of days that are not waiting to be summed again. */
+async function verifyTotals(workspaceId: string, compare: Compare): Promise<DerivedTableCheck[]> {
+  const checks: DerivedTableCheck[] = [];
   const isFresh = (time: string) => sql`NOT EXISTS (
     SELECT FROM ${staleDays} AS s WHERE s.workspace_id = ${workspaceId} AND s.day = ${toDay(time)})`;
   for (const kind of TOTALS_KINDS) {
@@ -197,7 +215,6 @@ export async function verifyUsage(
   );
   const recounted = sql`SELECT * FROM (${counts}) AS t WHERE ${where}`;
   checks.push(await compare('session_total', { stored: sessionTotal, where, recounted }));
-  checks.push(await compare('findings', { stored: findings, recounted: selectFindings(workspaceId) }));
   return checks;
 }
 

@@ -143,25 +143,10 @@ async function readKind(
       ) AS f ON true
       ORDER BY cost DESC NULLS LAST, tokens DESC, output_bytes DESC, p.session_id, p.line_number
     )`);
-  const persons = new Map(filter.people?.names.map((name) => [name.nameKey, name.person]));
   const [total, ...findingRows] = rows;
   if (total === undefined) throw new Error('An aggregate without a row');
   return {
-    rows: findingRows.map((row) => ({
-      ...toFigures(kind, row),
-      session_id: row.session_id,
-      title: toSessionTitle(row.title_sources),
-      project: row.project,
-      repository: row.repository,
-      person: row.person === null ? null : (persons.get(row.person.toLowerCase()) ?? row.person),
-      timestamp: row.at_ms === null ? null : new Date(row.at_ms).toISOString(),
-      message_id: row.message_id,
-      line_number: row.line_number,
-      tool: row.tool,
-      subject: row.subject,
-      pause_ms: row.pause_ms,
-      is_dismissed: row.is_dismissed,
-    })),
+    rows: toFindings(kind, findingRows, filter),
     figures: {
       ...toFigures(kind, total),
       findings: total.findings,
@@ -170,6 +155,25 @@ async function readKind(
       dismissed_cost_usd: total.dismissed_findings === 0 ? 0 : total.dismissed_cost,
     },
   };
+}
+
+function toFindings(kind: FindingKind, rows: readonly Row[], { people }: ReportFilter): Finding[] {
+  const persons = new Map(people?.names.map((name) => [name.nameKey, name.person]));
+  return rows.map((row) => ({
+    ...toFigures(kind, row),
+    session_id: row.session_id,
+    title: toSessionTitle(row.title_sources),
+    project: row.project,
+    repository: row.repository,
+    person: row.person === null ? null : (persons.get(row.person.toLowerCase()) ?? row.person),
+    timestamp: row.at_ms === null ? null : new Date(row.at_ms).toISOString(),
+    message_id: row.message_id,
+    line_number: row.line_number,
+    tool: row.tool,
+    subject: row.subject,
+    pause_ms: row.pause_ms,
+    is_dismissed: row.is_dismissed,
+  }));
 }
 
 const toFigures = (kind: FindingKind, { times, output_bytes, tokens, cost }: Row): FindingFigures => ({

@@ -8,7 +8,7 @@ import { selectTitleSources, type TitledRow } from '../transcripts/title-sources
 import { SESSION_SOURCE } from './read-sessions-report.ts';
 import { type ReportPage, readGroups } from './report-groups.ts';
 
-type ReconciliationFigures = Omit<ReportTotals<'reconciliation'>, 'sessions' | 'sessions_within_one_percent'>;
+type Figures = Omit<ReportTotals<'reconciliation'>, 'sessions'>;
 
 type SessionKeys = TitledRow & {
   session_id: string;
@@ -60,11 +60,7 @@ export async function readReconciliationReport(
   page: Pick<ReportPage, 'limit'>,
 ): Promise<ReportBody<'reconciliation'>> {
   const workspace = opaqueWorkspaceId(filter.workspaceId);
-  const { rows, totals, truncated, groupCount } = await readGroups<
-    Sums,
-    ReconciliationFigures & { sessions_within_one_percent: number },
-    SessionKeys
-  >(database, filter, page, {
+  const { rows, totals, truncated, groupCount } = await readGroups<Sums, Figures, SessionKeys>(database, filter, page, {
     parts: [
       {
         source: SESSION_SOURCE,
@@ -108,24 +104,26 @@ export async function readReconciliationReport(
       close_sessions: sql`(count(*) FILTER (WHERE is_close))::float8`,
     },
     order: sql`abs(g.computed_units - g.compared_units) DESC NULLS LAST`,
-    toFigures: (sums) => {
-      const { computed_units: computed, compared_units: compared, subagent_units: ofSubagents } = sums;
-      const difference = computed === null || compared === null ? null : computed - compared;
-      return {
-        reported_cost_usd: toUsd(sums.reported_units),
-        computed_cost_usd: computed === null ? null : toUsd(computed),
-        subagent_cost_usd: ofSubagents === null ? null : toUsd(ofSubagents),
-        difference_usd: difference === null ? null : toUsd(difference),
-        difference_ratio: difference === null || !compared ? null : difference / compared,
-        unfinalised_responses: sums.unfinalised,
-        unpriced_responses: sums.unpriced,
-        sessions_within_one_percent: sums.close_sessions,
-      };
-    },
+    toFigures,
   });
   return {
     rows: rows.map(({ title_sources, ...row }) => ({ ...row, title: toSessionTitle(title_sources) })),
     totals: { sessions: groupCount, ...totals },
     truncated,
+  };
+}
+
+function toFigures(sums: Sums): Figures {
+  const { computed_units: computed, compared_units: compared, subagent_units: ofSubagents } = sums;
+  const difference = computed === null || compared === null ? null : computed - compared;
+  return {
+    reported_cost_usd: toUsd(sums.reported_units),
+    computed_cost_usd: computed === null ? null : toUsd(computed),
+    subagent_cost_usd: ofSubagents === null ? null : toUsd(ofSubagents),
+    difference_usd: difference === null ? null : toUsd(difference),
+    difference_ratio: difference === null || !compared ? null : difference / compared,
+    unfinalised_responses: sums.unfinalised,
+    unpriced_responses: sums.unpriced,
+    sessions_within_one_percent: sums.close_sessions,
   };
 }

@@ -56,13 +56,8 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
     const toLocal = (time: SQL) =>
       calendar === undefined ? sql`` : sql`, ${toLocalTime(time, calendar)} AS local_time`;
     if (groupBy.includes('hour')) {
-      const isOfWorkspace = sql`q.workspace_id = ${scope.workspaceId}`;
-      const where =
-        ROLLUPS[name].buckets === undefined ? sql`${isOfWorkspace} AND ${toCallConditions(scope)}` : isOfWorkspace;
-      const local = toLocal(sql`q.bucket_start`);
-      const { buckets: table } = ROLLUPS[name];
-      const rows = table === undefined ? buckets : restrictRows(table, 'bucket_start', scope);
-      return { table: sql`(SELECT ${bucketColumns} ${local} FROM ${rows} AS q WHERE ${where}) AS ${as}` };
+      const columnsOfHour = sql`${bucketColumns} ${toLocal(sql`q.bucket_start`)}`;
+      return { table: sql`(SELECT ${columnsOfHour} FROM ${selectBuckets(name, scope)}) AS ${as}` };
     }
     const within = toDayConditions(scope);
     const span = [sql`d.first_bucket_start`, sql`d.last_bucket_start`] as const;
@@ -98,6 +93,15 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
       )`,
     };
   };
+}
+
+/** Buckets of the scope as `q`, with their condition. Roll-ups without a table of buckets have calls in place of them. */
+function selectBuckets(name: RollupName, scope: ReportScope): SQL {
+  const isOfWorkspace = sql`q.workspace_id = ${scope.workspaceId}`;
+  const { buckets } = ROLLUPS[name];
+  return buckets === undefined
+    ? sql`${CALLS[name]} AS q WHERE ${isOfWorkspace} AND ${toCallConditions(scope)}`
+    : sql`${restrictRows(buckets, 'bucket_start', scope)} AS q WHERE ${isOfWorkspace}`;
 }
 
 /**

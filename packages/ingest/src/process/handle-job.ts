@@ -34,7 +34,7 @@ export async function handleJob(
   job: IngestJob & Partial<TakenJob>,
   options: ProcessOptions,
 ): Promise<JobOutcome> {
-  const { workspaceId, transcriptId, outageCount = 0 } = job;
+  const { workspaceId, transcriptId } = job;
   const { database } = deps.database;
   const startedAt = performance.now();
   let attempt: number | undefined;
@@ -76,23 +76,33 @@ export async function handleJob(
       report('handed-back');
       return { status: 'handed-back' };
     }
-    const reason = toFailureReason(error);
-    const isShared = (await deps.outages?.isShared(error)) ?? false;
-    const isOwn = !isShared && toOutage(error) !== undefined && outageCount < MAX_OUTAGES;
-    const isOutage = isShared || isOwn;
-    const endings = isShared ? 1 : isOwn ? outageCount + 1 : (attempt ?? 1);
-    const pauseSeconds = toPauseSeconds(endings);
-    await putOff(deps, job, {
-      attempt,
-      reason,
-      isCounted: !isOutage,
-      isOwnOutage: isOwn && attempt !== undefined,
-      pauseSeconds,
-      isStopping,
-    });
-    report(isOutage ? 'outage' : 'failed', { reason, failureKind: toFailureKind(error) });
-    return { status: isOutage ? 'outage' : 'failed', reason };
+    const failed = await putOffFailed(deps, job, { error, attempt, isStopping });
+    report(failed.status, { reason: failed.reason, failureKind: toFailureKind(error) });
+    return failed;
   }
+}
+
+/** Puts off a job whose attempt failed, by the fault of its transcript or by an outage. */
+async function putOffFailed(
+  deps: HandleDeps,
+  job: IngestJob & Partial<TakenJob>,
+  { error, attempt, isStopping }: Pick<AttemptEnd, 'attempt' | 'isStopping'> & { error: unknown },
+): Promise<{ status: 'failed' | 'outage'; reason: string }> {
+  const { outageCount = 0 } = job;
+  const reason = toFailureReason(error);
+  const isShared = (await deps.outages?.isShared(error)) ?? false;
+  const isOwn = !isShared && toOutage(error) !== undefined && outageCount < MAX_OUTAGES;
+  const isOutage = isShared || isOwn;
+  const endings = isShared ? 1 : isOwn ? outageCount + 1 : (attempt ?? 1);
+  await putOff(deps, job, {
+    attempt,
+    reason,
+    isCounted: !isOutage,
+    isOwnOutage: isOwn && attempt !== undefined,
+    pauseSeconds: toPauseSeconds(endings),
+    isStopping,
+  });
+  return { status: isOutage ? 'outage' : 'failed', reason };
 }
 
 interface AttemptEnd {

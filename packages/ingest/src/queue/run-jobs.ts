@@ -1,5 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type DatabasePool, type IngestJob, releaseJobs, type TakenJob, takeBatch, takeJob } from '@recount/db';
+import {
+  type Database,
+  type DatabasePool,
+  type IngestJob,
+  releaseJobs,
+  type TakenJob,
+  takeBatch,
+  takeJob,
+} from '@recount/db';
 import pLimit from 'p-limit';
 import { JobBell } from './job-bell.ts';
 
@@ -34,67 +42,91 @@ const DEFAULT_POLL_INTERVAL_MS = 1000;
 const MAX_RIVALS = 10;
 
 /** Takes jobs and has them handled, until it is stopped. Errors of the database are reported and survived. */
-export function runJobs(database: DatabasePool, handlers: JobHandlers, options: RunOptions): RunningJobs {
-  const { concurrency, onError, pollIntervalMs: intervalMs = DEFAULT_POLL_INTERVAL_MS } = options;
-  const stopping = new AbortController();
-  const bell = new JobBell(database, { intervalMs, onError });
-  const isStopping = (): boolean => stopping.signal.aborted;
-  /** One at a time, because two that look at the same moment would share one batch. */
-  const oneTaker = pLimit(1);
+export const runJobs = (database: DatabasePool, handlers: JobHandlers, options: RunOptions): RunningJobs =>
+  new JobLoops(database, handlers, options);
 
-  const giveBack = async (jobs: readonly IngestJob[], isAlone: boolean): Promise<false> => {
-    const ids = jobs.map(({ transcriptId }) => transcriptId);
-    await releaseJobs(database.database, jobs[0]?.workspaceId ?? '', ids, { isAlone });
-    // Other workers get them in that time.
-    await sleep(intervalMs, undefined, { signal: stopping.signal }).catch(() => undefined);
-    return false;
-  };
-  const workAlone = async (): Promise<boolean> => {
-    const job = await takeJob(database.database);
+class JobLoops implements RunningJobs {
+  readonly #database: Database;
+  readonly #handlers: JobHandlers;
+  readonly #onError: (error: unknown) => void;
+  readonly #intervalMs: number;
+  readonly #bell: JobBell;
+  readonly #stopping = new AbortController();
+  /** One at a time, because two that look at the same moment would share one batch. */
+  readonly #oneTaker = pLimit(1);
+  readonly #loops: readonly Promise<void>[];
+
+  constructor(pool: DatabasePool, handlers: JobHandlers, options: RunOptions) {
+    const { concurrency, onError, pollIntervalMs: intervalMs = DEFAULT_POLL_INTERVAL_MS } = options;
+    this.#database = pool.database;
+    this.#handlers = handlers;
+    this.#onError = onError;
+    this.#intervalMs = intervalMs;
+    this.#bell = new JobBell(pool, { intervalMs, onError });
+    this.#loops = [
+      ...Array.from({ length: concurrency }, () => this.#loop('alone', () => this.#workAlone())),
+      ...Array.from({ length: BATCHES_AT_ONCE }, () => this.#loop('batch', () => this.#workBatch())),
+    ];
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping.abort();
+    this.#bell.ring();
+    const timeout = new AbortController();
+    const timedOut = sleep(graceMs, undefined, { signal: timeout.signal }).catch(() => undefined);
+    await Promise.race([Promise.all(this.#loops), timedOut]);
+    timeout.abort();
+    await this.#bell.close();
+  }
+
+  get #isStopping(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  async #loop(kind: 'alone' | 'batch', work: () => Promise<boolean>): Promise<void> {
+    while (!this.#isStopping) {
+      const rung = this.#bell.wait(kind);
+      await this.#handlers.waitUntilPossible(this.#stopping.signal);
+      if (this.#isStopping) return;
+      const hasWorked = await work().catch((error: unknown) => {
+        this.#onError(error);
+        return false;
+      });
+      if (!hasWorked && !this.#isStopping) await rung;
+    }
+  }
+
+  async #workAlone(): Promise<boolean> {
+    const job = await takeJob(this.#database);
     if (job === undefined) return false;
-    if (isStopping() || !(await handlers.mayWork())) return await giveBack([job], true);
-    await handlers.handleJob(job);
+    if (!(await this.#mayWork())) return await this.#giveBack([job], true);
+    await this.#handlers.handleJob(job);
     return true;
-  };
-  const workBatch = async (): Promise<boolean> => {
-    const { jobs } = await oneTaker(async () => {
-      let taken = await takeBatch(database.database);
-      for (let rival = 0; taken.isBusy && rival < MAX_RIVALS; rival++) taken = await takeBatch(database.database);
+  }
+
+  async #workBatch(): Promise<boolean> {
+    const { jobs } = await this.#oneTaker(async () => {
+      let taken = await takeBatch(this.#database);
+      for (let rival = 0; taken.isBusy && rival < MAX_RIVALS; rival++) taken = await takeBatch(this.#database);
       return taken;
     });
     if (jobs.length === 0) return false;
-    if (isStopping() || !(await handlers.mayWork())) return await giveBack(jobs, false);
-    await handlers.handleBatch(jobs);
+    if (!(await this.#mayWork())) return await this.#giveBack(jobs, false);
+    await this.#handlers.handleBatch(jobs);
     // Some may have been left to be done alone.
-    bell.ring('alone');
+    this.#bell.ring('alone');
     return true;
-  };
-  const loop = async (kind: 'alone' | 'batch', work: () => Promise<boolean>): Promise<void> => {
-    while (!isStopping()) {
-      const rung = bell.wait(kind);
-      await handlers.waitUntilPossible(stopping.signal);
-      if (isStopping()) return;
-      const hasWorked = await work().catch((error: unknown) => {
-        onError(error);
-        return false;
-      });
-      if (!hasWorked && !isStopping()) await rung;
-    }
-  };
-  const loops = [
-    ...Array.from({ length: concurrency }, () => loop('alone', workAlone)),
-    ...Array.from({ length: BATCHES_AT_ONCE }, () => loop('batch', workBatch)),
-  ];
+  }
 
-  return {
-    async stop(graceMs) {
-      stopping.abort();
-      bell.ring();
-      const timeout = new AbortController();
-      const timedOut = sleep(graceMs, undefined, { signal: timeout.signal }).catch(() => undefined);
-      await Promise.race([Promise.all(loops), timedOut]);
-      timeout.abort();
-      await bell.close();
-    },
-  };
+  async #mayWork(): Promise<boolean> {
+    return !this.#isStopping && (await this.#handlers.mayWork());
+  }
+
+  async #giveBack(jobs: readonly IngestJob[], isAlone: boolean): Promise<false> {
+    const ids = jobs.map(({ transcriptId }) => transcriptId);
+    await releaseJobs(this.#database, jobs[0]?.workspaceId ?? '', ids, { isAlone });
+    // Other workers get them in that time.
+    await sleep(this.#intervalMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    return false;
+  }
 }

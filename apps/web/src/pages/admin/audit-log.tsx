@@ -46,8 +46,6 @@ export function AuditLog(): ReactNode {
     initialPageParam: '',
     getNextPageParam: ({ next_cursor: next }) => next,
   });
-  const keys = useAnswer('/v1/keys', {});
-  const toTarget = (subject: string): string => keys.data?.keys.find(({ id }) => id === subject)?.name ?? subject;
   return (
     <section aria-labelledby="audit">
       <h2 id="audit">Audit log</h2>
@@ -61,34 +59,35 @@ export function AuditLog(): ReactNode {
           ))}
         </select>
       </label>
-      <Answered of={list}>
-        {({ pages }) => {
-          const rows = pages.flatMap(({ entries }) => entries);
-          return (
-            <WideTable label="Audit log" columns={['Time', 'Actor', 'Action', 'Target', 'Details']} rows={rows}>
-              {rows.map(({ id, at, actor, actor_name, actor_person, action, subjects, details }) => (
-                <tr key={id}>
-                  <td>
-                    <Time iso={at} />
-                  </td>
-                  <td title={actor}>{actor_person ?? actor_name ?? actor}</td>
-                  <td>{action}</td>
-                  <td title={subjects.join(', ')}>
-                    {subjects.slice(0, SHOWN_SUBJECTS).map(toTarget).join(', ')}
-                    {subjects.length > SHOWN_SUBJECTS && ` and ${subjects.length - SHOWN_SUBJECTS} more`}
-                  </td>
-                  <td className="wraps">{toDetails(details)}</td>
-                </tr>
-              ))}
-            </WideTable>
-          );
-        }}
-      </Answered>
+      <Answered of={list}>{({ pages }) => <Entries entries={pages.flatMap(({ entries }) => entries)} />}</Answered>
       {list.hasNextPage && (
         <button type="button" disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
           Show earlier ones
         </button>
       )}
     </section>
+  );
+}
+
+function Entries({ entries }: Pick<AuditList, 'entries'>): ReactNode {
+  const keys = useAnswer('/v1/keys', {});
+  const toTarget = (subject: string): string => keys.data?.keys.find(({ id }) => id === subject)?.name ?? subject;
+  return (
+    <WideTable label="Audit log" columns={['Time', 'Actor', 'Action', 'Target', 'Details']} rows={entries}>
+      {entries.map(({ id, at, actor, actor_name, actor_person, action, subjects, details }) => (
+        <tr key={id}>
+          <td>
+            <Time iso={at} />
+          </td>
+          <td title={actor}>{actor_person ?? actor_name ?? actor}</td>
+          <td>{action}</td>
+          <td title={subjects.join(', ')}>
+            {subjects.slice(0, SHOWN_SUBJECTS).map(toTarget).join(', ')}
+            {subjects.length > SHOWN_SUBJECTS && ` and ${subjects.length - SHOWN_SUBJECTS} more`}
+          </td>
+          <td className="wraps">{toDetails(details)}</td>
+        </tr>
+      ))}
+    </WideTable>
   );
 }

@@ -54,7 +54,39 @@ export function SessionRows({
     ...(state.tool && { tool: state.tool }),
     ...(sortedBy.kind === 'money' && { sort: 'cost_estimate_usd', order }),
   };
-  const columns: Column<Row>[] = [
+  return (
+    <section aria-labelledby="sessions" className="subject-sessions">
+      <div className="between">
+        <h2 id="sessions">{toHeading(sortedBy, order)}</h2>
+        <ExportMenu title="Sessions" columns={toFileColumns(shown)} rows={sorted} {...asked} />
+      </div>
+      <p className="muted">
+        Each with what happened in this time under these filters and is counted once, so they add up to the total.
+      </p>
+      <DataTable
+        label="Sessions"
+        columns={toColumns(shown, totals, listSearch)}
+        rows={sorted}
+        toId={toId}
+        toHref={(row) => toSessionHref(toId(row), listSearch)}
+        sort={{
+          by: sortedBy.label,
+          order,
+          change: (by, next) => change({ sort: by, order: next }, { replace: true }),
+        }}
+      />
+      {truncated && (
+        <p className="muted">
+          The first {formatCount(rows.length)} by {main.label.toLowerCase()}; the total is of all sessions.
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** The name, then the figures, then the start. Names link to the page of a session with that search. */
+function toColumns(figures: readonly PageFigure[], totals: Row, search: object): Column<Row>[] {
+  return [
     {
       id: 'session',
       label: 'Session',
@@ -64,14 +96,14 @@ export function SessionRows({
         <Link
           to="/sessions/$sessionId"
           params={{ sessionId: toId(row) } as never}
-          search={listSearch as never}
+          search={search as never}
           title={toTitle(row)}
         >
           {row.is_subagent === true && <span className="tag">sub-agent</span>} {toTitle(row)}
         </Link>
       ),
     },
-    ...shown.map(
+    ...figures.map(
       (figure: PageFigure): Column<Row> => ({
         id: figure.label,
         label: figure.label,
@@ -91,34 +123,6 @@ export function SessionRows({
       cell: (row) => <Time iso={readText(row, 'session_start')} />,
     },
   ];
-  return (
-    <section aria-labelledby="sessions" className="subject-sessions">
-      <div className="between">
-        <h2 id="sessions">{toHeading(sortedBy, order)}</h2>
-        <ExportMenu title="Sessions" columns={toFileColumns(shown)} rows={sorted} {...asked} />
-      </div>
-      <p className="muted">
-        Each with what happened in this time under these filters and is counted once, so they add up to the total.
-      </p>
-      <DataTable
-        label="Sessions"
-        columns={columns}
-        rows={sorted}
-        toId={toId}
-        toHref={(row) => toSessionHref(toId(row), listSearch)}
-        sort={{
-          by: sortedBy.label,
-          order,
-          change: (by, next) => change({ sort: by, order: next }, { replace: true }),
-        }}
-      />
-      {truncated && (
-        <p className="muted">
-          The first {formatCount(rows.length)} by {main.label.toLowerCase()}; the total is of all sessions.
-        </p>
-      )}
-    </section>
-  );
 }
 
 function SessionCount({ totals }: { totals: Row }): ReactNode {

@@ -101,89 +101,106 @@ function useReport({ subject, values, view: { query } }: Place, step: Step) {
 }
 
 function Answer({ place }: { place: Place }): ReactNode {
-  const { subject, values, view } = place;
-  const { query, time, change } = view;
-  const { main, figures } = measureOf(subject);
-  const { from, to } = query;
+  const { from, to } = place.view.query;
   const step = toDefaultStep(
     from === undefined || to === undefined ? Number.POSITIVE_INFINITY : countDays({ from, to }),
   );
   const report = useReport(place, step);
   return (
     <Answered of={report}>
-      {(answer) => {
-        const { rows, caveats, filters } = answer;
-        const totals: Row = answer.totals;
-        if (rows.length === 0) {
-          return (
-            <Empty title="No activity in this period">
-              <MeantNames filters={filters} />
-              {query.from !== undefined && (
-                <button type="button" onClick={() => change({ period: 'all', from: undefined, to: undefined })}>
-                  Show all time
-                </button>
-              )}
-            </Empty>
-          );
-        }
-        const total = readFigure(totals, main);
-        const asked = { filters, time, part: { kind: 'subject', subject: subject.name } as SharedPart };
-        const sessions = pickGroups(answer, 'session');
-        const meant = filters[subject.name as 'person'];
-        return (
-          <>
-            <MeantNames filters={filters} />
-            {meant != null && meant.length > values.length && <Meant names={meant} />}
-            <dl className="totals">
-              {figures.map((figure) => (
-                <div key={figure.label}>
-                  <dt title={figure.hint}>{figure.label}</dt>
-                  <dd>
-                    <Link {...toSessions(place)} title="Sessions in this time range">
-                      <ReportFigure of={figure} row={totals} />
-                    </Link>
-                  </dd>
-                </div>
-              ))}
-            </dl>
-            {!isOfCalls(subject) && <TrustLine caveats={caveats} cost={total} query={query} time={time} />}
-            <Suspense>{subject.name === 'person' && <Plans filters={readFilters(view.state)} />}</Suspense>
-            <section className="panel" aria-label="Trend">
-              <Trend
-                rows={rows as readonly Row[]}
-                step={step}
-                figure={main}
-                asked={asked}
-                period={query}
-                open={(first, last) => change({ from: first, to: last, period: undefined })}
-              />
-            </section>
-            <Suspense>
-              <Matrix place={place} answer={answer} dimensions={chooseMatrix(subject)} figure={main} asked={asked} />
-            </Suspense>
-            <div className="parts">
-              {listOthers(subject).map((dimension) => (
-                <PartPanel
-                  key={dimension.name}
-                  title={SUBJECTS.find(({ name }) => name === dimension.name)?.plural ?? dimension.label}
-                  of={dimension}
-                  {...pickGroups(answer, dimension.name)}
-                  figure={main}
-                  total={total}
-                  asked={asked}
-                  toTarget={(value) => toPart(place, { [dimension.name]: value })}
-                />
-              ))}
-              {!isOfCalls(subject) && <Tools place={place} />}
-              <Suspense>{!isOfCalls(subject) && <Waste view={view} />}</Suspense>
-            </div>
-            <Suspense>
-              <SessionRows place={place} {...sessions} totals={totals} asked={asked} />
-            </Suspense>
-          </>
-        );
-      }}
+      {(answer) =>
+        answer.rows.length === 0 ? (
+          <NoActivity place={place} filters={answer.filters} />
+        ) : (
+          <Activity place={place} answer={answer} step={step} />
+        )
+      }
     </Answered>
+  );
+}
+
+type ReportAnswer = NonNullable<ReturnType<typeof useReport>['data']>;
+
+function NoActivity({ place: { view }, filters }: { place: Place; filters: ReportAnswer['filters'] }): ReactNode {
+  return (
+    <Empty title="No activity in this period">
+      <MeantNames filters={filters} />
+      {view.query.from !== undefined && (
+        <button type="button" onClick={() => view.change({ period: 'all', from: undefined, to: undefined })}>
+          Show all time
+        </button>
+      )}
+    </Empty>
+  );
+}
+
+/** The total, its course, and what it is made of. */
+function Activity({ place, answer, step }: { place: Place; answer: ReportAnswer; step: Step }): ReactNode {
+  const { subject, values, view } = place;
+  const { query, time, change } = view;
+  const { main } = measureOf(subject);
+  const { rows, caveats, filters } = answer;
+  const totals: Row = answer.totals;
+  const total = readFigure(totals, main);
+  const asked = { filters, time, part: { kind: 'subject', subject: subject.name } as SharedPart };
+  const meant = filters[subject.name as 'person'];
+  return (
+    <>
+      <MeantNames filters={filters} />
+      {meant != null && meant.length > values.length && <Meant names={meant} />}
+      <Totals place={place} totals={totals} />
+      {!isOfCalls(subject) && <TrustLine caveats={caveats} cost={total} query={query} time={time} />}
+      <Suspense>{subject.name === 'person' && <Plans filters={readFilters(view.state)} />}</Suspense>
+      <section className="panel" aria-label="Trend">
+        <Trend
+          rows={rows as readonly Row[]}
+          step={step}
+          figure={main}
+          asked={asked}
+          period={query}
+          open={(first, last) => change({ from: first, to: last, period: undefined })}
+        />
+      </section>
+      <Suspense>
+        <Matrix place={place} answer={answer} dimensions={chooseMatrix(subject)} figure={main} asked={asked} />
+      </Suspense>
+      <div className="parts">
+        {listOthers(subject).map((dimension) => (
+          <PartPanel
+            key={dimension.name}
+            title={SUBJECTS.find(({ name }) => name === dimension.name)?.plural ?? dimension.label}
+            of={dimension}
+            {...pickGroups(answer, dimension.name)}
+            figure={main}
+            total={total}
+            asked={asked}
+            toTarget={(value) => toPart(place, { [dimension.name]: value })}
+          />
+        ))}
+        {!isOfCalls(subject) && <Tools place={place} />}
+        <Suspense>{!isOfCalls(subject) && <Waste view={view} />}</Suspense>
+      </div>
+      <Suspense>
+        <SessionRows place={place} {...pickGroups(answer, 'session')} totals={totals} asked={asked} />
+      </Suspense>
+    </>
+  );
+}
+
+function Totals({ place, totals }: { place: Place; totals: Row }): ReactNode {
+  return (
+    <dl className="totals">
+      {measureOf(place.subject).figures.map((figure) => (
+        <div key={figure.label}>
+          <dt title={figure.hint}>{figure.label}</dt>
+          <dd>
+            <Link {...toSessions(place)} title="Sessions in this time range">
+              <ReportFigure of={figure} row={totals} />
+            </Link>
+          </dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 
