@@ -20,7 +20,7 @@ let sessionNumber = 0;
 const refusals: { what: string; status: number; body: string }[] = [];
 
 beforeAll(async () => {
-  api = await createTestApi({ maxTranscriptBytes: 4 * 1024 * 1024, uploadIdleTimeoutMs: 300 });
+  api = await createTestApi({ maxTranscriptBytes: 4 * 1024 * 1024 });
   const { database } = api.database;
   ({ key } = await createApiKey(database, { workspaceId: HOME_WORKSPACE, name: 'private', scopes: ['admin'] }));
 });

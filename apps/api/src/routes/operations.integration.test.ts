@@ -1,5 +1,5 @@
 import { isOnCitus } from '@recount/local-postgres/testing';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { expectProblem } from '../testing/expect-problem.ts';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api.ts';
 import { toTranscript } from '../testing/transcript-lines.ts';
@@ -189,7 +189,7 @@ describe('every answer', () => {
     const sane = await get('/nowhere', { headers: { 'x-request-id': 'trace-1' } });
     expect(sane.headers.get('x-request-id')).toBe('trace-1');
     expect((await expectProblem(sane, 404, 'not-found')).request_id).toBe('trace-1');
-    expect(api.logLines.some((line) => line.includes('"requestId":"trace-1"'))).toBe(true);
+    await vi.waitFor(() => expect(api.logLines.join('')).toContain('"requestId":"trace-1"'));
     const insane = await get('/nowhere', { headers: { 'x-request-id': 'a b' } });
     expect(insane.headers.get('x-request-id')).not.toBe('a b');
   });

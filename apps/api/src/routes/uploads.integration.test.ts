@@ -4,14 +4,13 @@ import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { type UploadReceipt, uploadReceiptSchema } from '@recount/contract';
 import { RawStoreError } from '@recount/storage';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { expectProblem } from '../testing/expect-problem.ts';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api.ts';
 import { toTranscript } from '../testing/transcript-lines.ts';
 import { openUpload, type UploadUnderWay, waitUntilStoring } from '../testing/upload-under-way.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
-const IDLE_TIMEOUT_MS = 3000;
 
 const compressBrotli = (bytes: string | Uint8Array): Buffer =>
   brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } });
@@ -22,10 +21,7 @@ let sessionNumber = 0;
 let before: { objects: string[]; transcripts: number };
 
 beforeAll(async () => {
-  api = await createTestApi({
-    maxTranscriptBytes: MAX_BYTES,
-    uploadIdleTimeoutMs: IDLE_TIMEOUT_MS,
-  });
+  api = await createTestApi({ maxTranscriptBytes: MAX_BYTES });
 });
 beforeEach(async () => {
   session = `session-${++sessionNumber}`;
@@ -280,11 +276,13 @@ describe('a refused upload leaves nothing behind', () => {
   });
 
   it('whose client falls silent', async () => {
-    const upload = open({ 'content-length': '100000' }, toTranscript(session, 5));
-    const answer = await upload.answer;
+    const impatient = await createTestApi({ uploadIdleTimeoutMs: 300 });
+    onTestFinished(() => impatient.close());
+    const target = { url: impatient.url, key: impatient.keys.ingest };
+    const answer = await openUpload(target, { 'content-length': '100000' }, toTranscript(session, 5)).answer;
     expect(answer).toMatch(/^HTTP\/1.1 408 /);
     expect(answer).toContain('urn:recount:problem:upload-idle');
-    await expectNothingBehind();
+    expect([await impatient.listStore(), await impatient.countTranscripts()]).toEqual([[], 0]);
   });
 
   it('answers an early refusal while the client still sends', async () => {

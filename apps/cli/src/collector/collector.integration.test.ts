@@ -367,7 +367,12 @@ describe('a machine that loses its network', () => {
       killIfRunning(pid);
     }
     // Not by a hook, because a killed process whose end went unnoticed counts as alive for two minutes.
-    expect((await runRecount(home, ['send', '--json'])).exitCode).toBe(0);
+    // It may take a moment to die, and holds the lock until then.
+    await vi.waitFor(async () => {
+      const sent = await runRecount(home, ['send', '--json']);
+      expect(sent.exitCode, sent.stderr).toBe(0);
+      expect(JSON.parse(sent.stdout)).toMatchObject({ is_busy: false });
+    }, PATIENCE);
     await expectStored('after-kill', 6);
     const sizes = (await listTranscripts('after-kill')).map(({ size_bytes }) => size_bytes);
     expect(new Set(sizes).size).toBe(sizes.length);

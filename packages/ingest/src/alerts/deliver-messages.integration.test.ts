@@ -152,7 +152,8 @@ describe('a webhook', () => {
     const message = await enqueue(row.id);
     await deliver(START_MS + 1000, { timeoutMs: reason.includes('in time') ? 200 : 10_000 });
     expect(await find(message)).toMatchObject({ state: 'waiting', attempts: 1, failure_reason: reason });
-    expect(received).toHaveLength(1);
+    // On a busy machine the time may be up before it receives anything.
+    if (!reason.includes('in time')) expect(received).toHaveLength(1);
   });
 
   it('accepts a status from a receiver whose body never ends', async () => {

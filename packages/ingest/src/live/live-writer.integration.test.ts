@@ -296,11 +296,14 @@ describe('a result whose call was never seen', () => {
   });
 
   it('is emitted by the request that continues the stream if the previous one did not', async () => {
+    // No time passes, so that none emits it by itself.
+    const nowMs = Date.now() + 60_000;
+    const deps: LiveDependencies = { ...installation, now: () => nowMs };
     const streamId = newStreamId();
-    const first = await open('claude-code', streamId);
+    const first = await open('claude-code', streamId, 0, deps);
     await first.append(Buffer.from(toOrphan('a')));
     await first.flush();
-    const second = await open('claude-code', streamId, first.storedBytes);
+    const second = await open('claude-code', streamId, first.storedBytes, deps);
     expect(await countTold('a')).toBe(0);
     await second.end({});
     expect(await countTold('a')).toBe(1);

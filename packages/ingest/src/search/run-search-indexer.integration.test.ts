@@ -227,7 +227,7 @@ describe('a session without segments', () => {
     expect(await search('needle')).toEqual([]);
     expect(
       await query(
-        "SELECT failure_count, next_attempt_at > now() + interval '1 second' AS is_put_off FROM recount.search_waiting",
+        "SELECT failure_count, next_attempt_at > waiting_since + interval '1 second' AS is_put_off FROM recount.search_waiting",
       ),
     ).toEqual([
       { failure_count: 1, is_put_off: true },
