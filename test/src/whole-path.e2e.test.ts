@@ -21,6 +21,8 @@ const SAMPLES = join(import.meta.dirname, '../../samples/claude-projects');
 const SAMPLE = '5dd9f6f5-700b-4247-91dd-e1af3b04230e';
 const GENERATED_BYTES = [7_000, 7_000, 7_000, 7_000, 900_000];
 const STORES = ['folder', 's3'] as const;
+/** Far longer than anything takes. */
+const BROWSER_WAIT_MS = 120_000;
 
 interface Upload {
   path: string;
@@ -242,9 +244,10 @@ describe.each(STORES)('an installation with a %s store, whose worker was killed'
 
 it.skipIf(executablePath === '')('the dashboard shows the figures of the API in a browser', async () => {
   const { url, key, read } = get('s3');
-  const browser = await chromium.launch({ executablePath, args: BROWSER_FLAGS });
+  const browser = await chromium.launch({ executablePath, args: BROWSER_FLAGS, timeout: BROWSER_WAIT_MS });
   try {
     const context = await browser.newContext({ storageState: await signIn(url, key), locale: 'en-US' });
+    context.setDefaultTimeout(BROWSER_WAIT_MS);
     const page = await context.newPage();
     const complaints: string[] = [];
     page.on('pageerror', ({ message }) => complaints.push(message));

@@ -13,10 +13,19 @@ declare module 'vitest' {
   }
 }
 
+/** Far longer than it takes. */
+const START_TIMEOUT_MS = 120_000;
+
 /** With the dashboard built, so that the workers find it and none builds it beside another. */
 async function startBrowser(): Promise<BrowserServer> {
   await provideDashboard((line) => console.log(line));
-  return await chromium.launchServer({ executablePath: findBrowser() ?? '', args: BROWSER_FLAGS, host: '127.0.0.1' });
+  const executablePath = findBrowser() ?? '';
+  return await chromium.launchServer({
+    executablePath,
+    args: BROWSER_FLAGS,
+    host: '127.0.0.1',
+    timeout: START_TIMEOUT_MS,
+  });
 }
 
 /** Offers one browser to all test files of the run, and returns the function that closes it. */

@@ -9,7 +9,7 @@ import { useBrowser } from './shared-browser.ts';
 import { signInPage } from './sign-in.ts';
 
 const executablePath = findBrowser();
-const WAIT_MS = 60_000;
+const WAIT_MS = 120_000;
 
 let provider: TestOpenidProvider;
 let api: TestApi;

@@ -3,7 +3,7 @@ import { inject } from 'vitest';
 import './browser-global-setup.ts';
 import type { StorageState } from './sign-in.ts';
 
-const WAIT_MS = 60_000;
+const WAIT_MS = 120_000;
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };
 /** A document that runs nothing, and has the storage of its origin. */

@@ -9,7 +9,7 @@ import { useBrowser } from './shared-browser.ts';
 import { readSignedInUrl } from './sign-in.ts';
 
 const executablePath = findBrowser();
-const WAIT_MS = 60_000;
+const WAIT_MS = 120_000;
 
 /** The requests of another program's page on this host from its own server and from recount. */
 const PATHS = [

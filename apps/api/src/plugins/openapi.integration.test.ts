@@ -316,7 +316,7 @@ describe('/docs', () => {
     async (path) => {
       // Not with fetch, which would resolve the dots.
       const status = await new Promise((resolve, reject) => {
-        const sent = request(api.url, { path, timeout: 5000 }, (response) => resolve(response.resume().statusCode));
+        const sent = request(api.url, { path, timeout: 120_000 }, (response) => resolve(response.resume().statusCode));
         sent.on('error', reject).on('timeout', () => sent.destroy(new Error('No answer')));
         sent.end();
       });

@@ -86,8 +86,8 @@ it('hands small jobs over together and others one by one, each once', async () =
     handleBatch: async (jobs: readonly IngestJob[]) => void done.push(...(await finish(jobs))),
   };
   const workers = [startWorker(handlers), startWorker(handlers, { concurrency: 3 })];
-  await vi.waitFor(async () => expect(await listJobs(database)).toEqual([]));
-  expect(done.sort()).toEqual([...large, ...small].sort());
+  await vi.waitFor(() => expect(done.toSorted()).toEqual([...large, ...small].sort()));
+  expect(await listJobs(database)).toEqual([]);
   expect(workers.flatMap(({ alone }) => alone)).toEqual(expect.arrayContaining(large));
   const batches = workers.flatMap((worker) => worker.batches);
   expect(batches.flat().sort()).toEqual(small);
