@@ -21,7 +21,7 @@ const toView = ({ searchParams }: URL) =>
 describe('router', () => {
   it.each(PAGES.map(({ path }) => path))('keeps the time range and the filters on the way to %s', async (to) => {
     for (const from of LEFT) {
-      const link = { to, params: { sessionId: 'two' } };
+      const link = { to, params: { sessionId: 'two', provider: 'acme' } };
       expect(toView(await follow(from, link)), from).toEqual(toView(new URL(from, 'http://localhost')));
     }
   });

@@ -51,7 +51,7 @@ export const signInFlowSchema = z
 export const signInResponseSchema = z
   .object({
     flow: text(MAX_FLOW_LENGTH).describe('Of the start of the sign-in'),
-    response: text(MAX_RESPONSE_LENGTH).describe('The query that the provider added to the address of the page'),
+    response: text(MAX_RESPONSE_LENGTH).describe('Path and query of the page that the provider opened'),
   })
   .meta({ id: 'SignInResponse', description: 'The answer of a provider' });
 

@@ -98,7 +98,7 @@ describe.skipIf(executablePath === undefined)('a sign-in with a provider, in a b
   });
 
   it('is not finished in a browser that did not begin it', async () => {
-    const page = await openSignIn('/sign-in?code=stolen&state=stolen');
+    const page = await openSignIn('/sign-in/acme?code=stolen&state=stolen');
     await page.getByText('was not started in this browser').waitFor();
     expect(page.url()).toBe(`${api.url}/sign-in`);
   });

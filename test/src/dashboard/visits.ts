@@ -82,6 +82,7 @@ export const VISITS: Readonly<Record<string, Ready>> = {
   '/admin?view=audit': '.plain-table tbody tr',
   // Signed-in users can open it as well.
   '/sign-in': '#key',
+  '/sign-in/acme': '#key',
 };
 
 /**

@@ -52,7 +52,7 @@ export interface SignInFlows {
    * @param next path to return to
    */
   begin(id: string, origin: string, next: string | undefined): Promise<{ url: string; flow: string }>;
-  /** Finishes it with the query that the provider added to the address. Throws ProblemError. */
+  /** Finishes it with the path and the query that the provider opened. Throws ProblemError. */
   finish(request: { flow: string; response: string; browser: string | null }): Promise<SignedIn>;
   /** Signs an account out at its provider. Returns the page for the browser to open there; undefined if it has none. */
   end(ended: EndedSignIn, origin: string): Promise<string | undefined>;
@@ -70,7 +70,7 @@ export function createSignInFlows(context: ProviderContext): SignInFlows {
     async begin(id, origin, next) {
       const provider = find(id);
       const draw = (): string => randomBytes(SECRET_BYTES).toString('base64url');
-      const redirectUri = toSignInPage(origin);
+      const redirectUri = toAnswerPage(origin, id);
       const secrets = { state: draw(), nonce: draw(), verifier: draw() };
       const endMs = now() + FLOW_MAX_AGE_MS;
       const flow: Flow = { provider: id, redirectUri, ...secrets, next: toReturnPath(next), endMs };
@@ -87,8 +87,14 @@ export function createSignInFlows(context: ProviderContext): SignInFlows {
       if (flow === undefined) throw new ProblemError('sign-in-failed', NOT_STARTED_HERE);
       if (now() > flow.endMs)
         throw new ProblemError('sign-in-failed', 'The sign-in took longer than ten minutes. Sign in again');
+      const answer = URL.parse(response, flow.redirectUri);
+      if (answer === null || answer.origin + answer.pathname !== flow.redirectUri)
+        throw new ProblemError(
+          'sign-in-failed',
+          'Another provider answered than the one that was asked. Sign in again',
+        );
       const provider = find(flow.provider);
-      const account = await redeem(context, provider, flow, response);
+      const account = await redeem(context, provider, flow, answer.search);
       return { ...(await sign(context, provider, account, browser)), next: flow.next };
     },
     async end({ workspaceId, signInId, provider: id, sealedTokens: sealed }, origin) {
@@ -172,5 +178,11 @@ const REVOKED = {
   sentence: 'An admin of recount revoked your access. Ask an admin to allow it again',
 };
 
-/** The page that starts a sign-in, and that the provider returns to. */
+/** The page that starts a sign-in, and that a provider returns to after it signed someone out. */
 const toSignInPage = (origin: string): string => `${origin}/sign-in`;
+
+/**
+ * The page that a provider returns to with its answer. Each has a separate one, because a provider may send a browser on
+ * to another: without it, the code of the other would be sent to the first.
+ */
+const toAnswerPage = (origin: string, id: string): string => `${toSignInPage(origin)}/${id}`;

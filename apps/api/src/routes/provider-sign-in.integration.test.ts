@@ -140,7 +140,7 @@ describe('a sign-in with a provider', () => {
     const { url, flow } = await begin('acme', '/sessions?q=1');
     const parameters = new URL(url).searchParams;
     expect(Object.fromEntries(parameters)).toMatchObject({
-      ...{ response_type: 'code', code_challenge_method: 'S256', redirect_uri: `${ORIGIN}/sign-in` },
+      ...{ response_type: 'code', code_challenge_method: 'S256', redirect_uri: `${ORIGIN}/sign-in/acme` },
     });
     for (const name of ['state', 'nonce', 'code_challenge']) expect(parameters.get(name)).toMatch(/^[\w-]{43}$/);
     const response = await finish(flow, await acme.visit(url));
@@ -180,9 +180,9 @@ describe('a sign-in with a provider', () => {
     expect((await finish(one.flow, responses[0])).status).toBe(200);
     await expectProblem(await finish(one.flow, responses[0]), 401, 'sign-in-failed');
     // Another code with the used state.
-    const mixed = new URLSearchParams(responses[1]);
-    mixed.set('state', new URLSearchParams(responses[0]).get('state') ?? '');
-    await expectProblem(await finish(one.flow, `?${mixed}`), 401, 'sign-in-failed');
+    const [first, mixed] = responses.map((response) => new URL(response, ORIGIN)) as [URL, URL];
+    mixed.searchParams.set('state', first.searchParams.get('state') ?? '');
+    await expectProblem(await finish(one.flow, `${mixed.pathname}${mixed.search}`), 401, 'sign-in-failed');
   });
 
   it('refuses a nonce of someone else', async () => {
@@ -215,9 +215,9 @@ describe('a sign-in with a provider', () => {
   it('refuses the answer of another issuer in the address', async () => {
     acme.subject = addAccount().subject;
     const { url, flow } = await begin();
-    const response = new URLSearchParams(await acme.visit(url));
-    response.set('iss', other.issuer);
-    await expectProblem(await finish(flow, `?${response}`), 401, 'sign-in-failed');
+    const response = new URL(await acme.visit(url), ORIGIN);
+    response.searchParams.set('iss', other.issuer);
+    await expectProblem(await finish(flow, `${response.pathname}${response.search}`), 401, 'sign-in-failed');
   });
 
   it('is finished within ten minutes, only by the page that began it', async () => {
@@ -242,7 +242,7 @@ describe('a sign-in with a provider', () => {
     ]) {
       const begun = await post('/v1/sign-in/providers/acme', {}, headers);
       await expectProblem(begun, 403, 'cross-origin-request');
-      const finished = await post('/v1/sign-in/response', { flow, response: '?code=x' }, headers);
+      const finished = await post('/v1/sign-in/response', { flow, response: '/sign-in/acme?code=x' }, headers);
       await expectProblem(finished, 403, 'cross-origin-request');
     }
   });
@@ -265,7 +265,7 @@ describe('a sign-in with a provider', () => {
     const { url, flow } = await begin();
     const state = new URL(url).searchParams.get('state') ?? '';
     const response = new URLSearchParams({ error: 'access_denied', state, iss: acme.issuer });
-    const problem = await expectProblem(await finish(flow, `?${response}`), 401, 'sign-in-failed');
+    const problem = await expectProblem(await finish(flow, `/sign-in/acme?${response}`), 401, 'sign-in-failed');
     expect(JSON.stringify(problem)).toContain('access_denied');
   });
 

@@ -25,13 +25,15 @@ export interface TestOpenidProvider {
   settings(changes?: Partial<ProviderSettings>): ProviderSettings;
   /** Accepts the client from now on, with a dashboard at this origin. */
   open(origin: string, changes?: Configuration): void;
-  /** Signs `subject` in by following redirects, and returns the query for the dashboard. */
+  /** Signs `subject` in by following redirects, and returns path and query of the page of the dashboard. */
   visit(url: string): Promise<string>;
   /** Signs claims with the provider's key. */
   sign(claims: object): string;
   close(): Promise<void>;
 }
 
+/** Ids that settings may give this provider. */
+const PROVIDER_IDS = ['acme', 'other', 'strict', 'changed', 'beta'];
 const CLIENT = { id: 'recount', secret: 'secret-of-the-client' };
 const KEY_ID = 'key';
 
@@ -96,7 +98,7 @@ function toConfiguration(test: TestOpenidProvider, origin: string): Configuratio
       {
         client_id: CLIENT.id,
         client_secret: CLIENT.secret,
-        redirect_uris: [`${origin}/sign-in`],
+        redirect_uris: PROVIDER_IDS.map((id) => `${origin}/sign-in/${id}`),
         post_logout_redirect_uris: [`${origin}/sign-in`],
         grant_types: ['authorization_code', 'refresh_token'],
       },
@@ -157,5 +159,5 @@ async function visit(start: string): Promise<string> {
     if (location === null) throw new Error(`The provider answers ${response.status}: ${await response.text()}`);
     url = new URL(location, url);
   }
-  return url.search;
+  return url.pathname + url.search;
 }

@@ -78,5 +78,6 @@ export const PAGES: readonly Page[] = [
     load: () => import('./subject/subject-page.tsx'),
     component: 'SubjectPage',
   })),
-  { path: '/sign-in', load: () => import('./sign-in/sign-in-page.tsx'), component: 'SignInPage' },
+  // A provider returns to the path with its id.
+  { path: '/sign-in/{-$provider}', load: () => import('./sign-in/sign-in-page.tsx'), component: 'SignInPage' },
 ];

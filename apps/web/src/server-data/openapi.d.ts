@@ -6502,7 +6502,7 @@ export interface components {
         SignInResponseInput: {
             /** @description Of the start of the sign-in */
             flow: string;
-            /** @description The query that the provider added to the address of the page */
+            /** @description Path and query of the page that the provider opened */
             response: string;
         };
         /** @description A browser that is signed in */

@@ -23,7 +23,7 @@ type Dialog = 'palette' | 'help';
 /** The frame of every page, with the menu, the signed-in user, and global keyboard shortcuts. */
 export function Shell(): ReactNode {
   const { pathname } = useLocation();
-  const isSignedIn = pathname !== '/sign-in';
+  const isSignedIn = !/^\/sign-in(\/|$)/.test(pathname);
   return (
     <>
       <Drops isSignedIn={isSignedIn} />

@@ -20,7 +20,7 @@ export const isProviderAnswer = (search: string): boolean => {
   return parameters.has('state') && (parameters.has('code') || parameters.has('error'));
 };
 
-/** Finishes the sign-in with the query that the provider added. It works once. Throws ApiError. */
+/** Finishes the sign-in with the path and query that the provider opened. It works once. Throws ApiError. */
 export async function finishSignIn(response: string): Promise<{ page: string; next: string }> {
   const flow = sessionStorage.getItem(FLOW_KEY);
   sessionStorage.removeItem(FLOW_KEY);

@@ -60,8 +60,8 @@ function useSignIn(next: string | undefined, demo: string | undefined) {
     // Chat programs and mail filters open links, too, so this one stays until a person clicks.
     if (options.includes(CONFIRM)) return setInvitation(code);
     // A code must not stay in the history.
-    history.replaceState(null, '', isAnswer ? pathname : pathname + search);
-    if (isAnswer) return run(signInByAnswer(search), false);
+    history.replaceState(null, '', isAnswer ? '/sign-in' : pathname + search);
+    if (isAnswer) return run(signInByAnswer(pathname + search), false);
     if (demo !== undefined) keepOwnPage();
     run(signIn('/v1/sign-in/link', code, next), true);
   });
