@@ -57,7 +57,7 @@ export const FOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
     ...['terminal', 'data-directory', 'connection', 'prices', 'report', 'usage', 'parse', 'sessions', 'search', 'show'],
     ...['backfill', 'bills', 'collector', 'restore', 'live', 'installation', 'status', 'cluster', 'people', 'commands'],
   ],
-  'apps/web': ['format', 'server-data', 'ui', 'transcript', 'pages', 'shell'],
+  'apps/web': ['format', 'server-data', 'ui', 'transcript', 'parts', 'pages', 'shell'],
 };
 
 const SOURCE = /^((?:packages|apps)\/[^/]+)\/src\/(.+\.tsx?)$/;

@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
 import { toMonthStart } from '@recount/contract/periods';
+import { expect, it } from 'vitest';
 import { readPeriod, readPeriodBefore } from './period.ts';
 
 it('reads dates from a URL, with an inclusive end', () => {

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import { toCsv } from '../format/to-csv.ts';
 import { useAnswer } from '../server-data/use-answer.ts';
-import { download } from './download.ts';
+import { download } from '../ui/download.ts';
 import type { SharedPart } from './share-view.tsx';
 
 /** A column of a file: its header, and its exact value in a row. */
@@ -77,7 +77,7 @@ export function ExportChoices(props: ExportChoicesProps): ReactNode {
     download(`${name}.json`, 'application/json', JSON.stringify(content, null, 2));
   };
   const savePng = async (figure: Element): Promise<void> => {
-    const { paintChart } = await import('./chart/paint-chart.ts');
+    const { paintChart } = await import('../ui/chart/paint-chart.ts');
     download(`${name}.png`, 'image/png', await paintChart(figure, pageTitle));
   };
   const startPng = (figure: Element | null): void => {

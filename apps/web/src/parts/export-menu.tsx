@@ -1,9 +1,9 @@
 import type { PageFigure } from '@recount/contract/reports/report-entry';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
-import { Dropdown } from './dropdown.tsx';
+import { Dropdown } from '../ui/dropdown.tsx';
+import { readFigure, readText } from '../ui/report-figure.tsx';
+import { Loading } from '../ui/states.tsx';
 import type { ExportColumn, Exported } from './export-choices.tsx';
-import { readFigure, readText } from './report-figure.tsx';
-import { Loading } from './states.tsx';
 
 export type { Asked, ExportColumn } from './export-choices.tsx';
 

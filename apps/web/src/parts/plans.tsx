@@ -1,11 +1,11 @@
-import './budget-use.css';
+import '../ui/budget-use.css';
 import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { formatCounted, TIME_ZONE } from '../format/values.ts';
 import type { Answer } from '../server-data/client.ts';
 import { useAnswer } from '../server-data/use-answer.ts';
-import { Money, Percent, Time, Tokens } from './figures.tsx';
+import { Money, Percent, Time, Tokens } from '../ui/figures.tsx';
 
 type Plan = Answer<'/v1/analytics/plans'>['rows'][number];
 

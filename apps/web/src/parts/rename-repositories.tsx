@@ -1,10 +1,10 @@
-import { DialogButtons } from './dialog-buttons.tsx';
+import { DialogButtons } from '../ui/dialog-buttons.tsx';
 import './rename-repositories.css';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useId, useState } from 'react';
 import { type Body, send } from '../server-data/client.ts';
 import { queryClient, useAnswer } from '../server-data/use-answer.ts';
-import { Modal } from './modal.tsx';
+import { Modal } from '../ui/modal.tsx';
 
 const MAX_NAME_LENGTH = 255;
 const MAX_OFFERED = 1000;

@@ -6,12 +6,12 @@ import { readPeriod } from '../format/period.ts';
 import { TIME_ZONE } from '../format/values.ts';
 import { type Body, send } from '../server-data/client.ts';
 import { queryClient } from '../server-data/use-answer.ts';
-import { DialogButtons } from './dialog-buttons.tsx';
-import { Time } from './figures.tsx';
-import { LifetimeChoice } from './lifetime-choice.tsx';
-import { Modal } from './modal.tsx';
-import { ShownOnce } from './shown-once.tsx';
-import { useUrlState } from './use-url-state.ts';
+import { DialogButtons } from '../ui/dialog-buttons.tsx';
+import { Time } from '../ui/figures.tsx';
+import { LifetimeChoice } from '../ui/lifetime-choice.tsx';
+import { Modal } from '../ui/modal.tsx';
+import { ShownOnce } from '../ui/shown-once.tsx';
+import { useUrlState } from '../ui/use-url-state.ts';
 
 type ViewShare = Body<'/v1/shares', 'post'>;
 

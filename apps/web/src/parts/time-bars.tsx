@@ -1,12 +1,12 @@
 import type { PageFigure } from '@recount/contract/reports/report-entry';
 import type { ReactNode } from 'react';
-import type { Period } from '../../format/period.ts';
-import { formatCompact, formatCount, formatMoney, formatMoneyTick } from '../../format/values.ts';
-import { type Asked, ExportMenu, toFigureColumns, toTextColumn } from '../export-menu.tsx';
-import { type Row, readFigure, readText } from '../report-figure.tsx';
-import { BarChart } from './bar-chart.tsx';
-import { fillTimes, toLastDay } from './bar-times.ts';
-import type { Step } from './step.ts';
+import type { Period } from '../format/period.ts';
+import { formatCompact, formatCount, formatMoney, formatMoneyTick } from '../format/values.ts';
+import { BarChart } from '../ui/chart/bar-chart.tsx';
+import { fillTimes, toLastDay } from '../ui/chart/bar-times.ts';
+import type { Step } from '../ui/chart/step.ts';
+import { type Row, readFigure, readText } from '../ui/report-figure.tsx';
+import { type Asked, ExportMenu, toFigureColumns, toTextColumn } from './export-menu.tsx';
 
 export interface TimeBarsProps {
   rows: readonly Row[];

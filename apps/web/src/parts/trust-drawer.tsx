@@ -2,9 +2,9 @@ import type { ReportCaveats } from '@recount/contract';
 import type { ReactNode } from 'react';
 import { formatCount, formatMoney, formatPercent } from '../format/values.ts';
 import { useAnswer } from '../server-data/use-answer.ts';
-import { Caveats } from './caveats.tsx';
-import { Modal } from './modal.tsx';
-import { Answered } from './states.tsx';
+import { Caveats } from '../ui/caveats.tsx';
+import { Modal } from '../ui/modal.tsx';
+import { Answered } from '../ui/states.tsx';
 import type { ViewQuery } from './use-view.ts';
 
 export interface TrustProps {

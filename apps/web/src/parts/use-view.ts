@@ -3,7 +3,7 @@ import { DEFAULT_PERIOD, readPeriod, toTimeSearch } from '../format/period.ts';
 import { TIME_ZONE } from '../format/values.ts';
 import type { Query } from '../server-data/client.ts';
 import { useAnswer } from '../server-data/use-answer.ts';
-import { type UrlChange, type UrlState, useUrlState } from './use-url-state.ts';
+import { type UrlChange, type UrlState, useUrlState } from '../ui/use-url-state.ts';
 
 /** The time and the filters of a request. */
 export type ViewQuery = Pick<

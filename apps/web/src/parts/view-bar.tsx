@@ -6,8 +6,8 @@ import { readPeriod, toDatesLabel } from '../format/period.ts';
 import { formatCounted, formatMoney, TIME_ZONE } from '../format/values.ts';
 import type { Answer } from '../server-data/client.ts';
 import { useAnswer } from '../server-data/use-answer.ts';
-import { Dropdown } from './dropdown.tsx';
-import { Answered } from './states.tsx';
+import { Dropdown } from '../ui/dropdown.tsx';
+import { Answered } from '../ui/states.tsx';
 import type { View } from './use-view.ts';
 
 type BarProps = Pick<View, 'state' | 'change' | 'fallback'>;

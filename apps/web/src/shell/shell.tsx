@@ -15,7 +15,7 @@ import { Drops } from './drops.tsx';
 import { applyTheme, readTheme, THEMES, type Theme } from './theme.ts';
 
 const CommandPalette = lazy(async () => ({ default: (await import('./command-palette.tsx')).CommandPalette }));
-const DemoBanner = lazy(async () => ({ default: (await import('../ui/demo.tsx')).DemoBanner }));
+const DemoBanner = lazy(async () => ({ default: (await import('../parts/demo.tsx')).DemoBanner }));
 const KeyHelp = lazy(async () => ({ default: (await import('./key-help.tsx')).KeyHelp }));
 
 type Dialog = 'palette' | 'help';

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { ExportMenu, toFactColumns } from '../../ui/export-menu.tsx';
+import { ExportMenu, toFactColumns } from '../../parts/export-menu.tsx';
 import { TableHead } from '../../ui/table-head.tsx';
 
 /** A table that scrolls sideways, also by keyboard, if the window is too narrow. The children are its rows. */

@@ -5,18 +5,18 @@ import { lazy, type ReactNode, Suspense, useMemo } from 'react';
 import { toFilterSearch, toSubjectPath, toValueLabel } from '../../format/dimensions.ts';
 import { toNoName, toPlainName } from '../../format/plain-name.ts';
 import { formatCount } from '../../format/values.ts';
+import { ExportMenu, toFigureColumns, toTextColumn } from '../../parts/export-menu.tsx';
+import type { SharedPart } from '../../parts/share-view.tsx';
+import { Trend } from '../../parts/trend.tsx';
+import { TrustLine } from '../../parts/trust-line.tsx';
+import { useView, type View } from '../../parts/use-view.ts';
+import { MeantNames, ViewBar } from '../../parts/view-bar.tsx';
 import { useAnswer } from '../../server-data/use-answer.ts';
-import { Trend } from '../../ui/chart/trend.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { ExportMenu, toFigureColumns, toTextColumn } from '../../ui/export-menu.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ReportFigure, type Row, readFigure, readText } from '../../ui/report-figure.tsx';
-import type { SharedPart } from '../../ui/share-view.tsx';
 import { Answered, Empty, Loading } from '../../ui/states.tsx';
-import { TrustLine } from '../../ui/trust-line.tsx';
 import { stringifySearch } from '../../ui/use-url-state.ts';
-import { useView, type View } from '../../ui/use-view.ts';
-import { MeantNames, ViewBar } from '../../ui/view-bar.tsx';
 import { type Breakdown, findSubject, listBreakdowns, readDetail, toSessionFilters } from './breakdowns.ts';
 
 // Loads after the table, and only on the pages that show it.

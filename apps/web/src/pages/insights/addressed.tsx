@@ -4,12 +4,12 @@ import { toVisible } from '@recount/contract/conversation';
 import { useMutation } from '@tanstack/react-query';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { formatCounted, formatPercent, TIME_ZONE } from '../../format/values.ts';
+import { ExportMenu, toFactColumns } from '../../parts/export-menu.tsx';
+import type { ViewQuery } from '../../parts/use-view.ts';
 import { send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
-import { ExportMenu, toFactColumns } from '../../ui/export-menu.tsx';
 import { Count, Money, Percent } from '../../ui/figures.tsx';
 import { Failure } from '../../ui/states.tsx';
-import type { ViewQuery } from '../../ui/use-view.ts';
 
 const AddressDialog = lazy(async () => ({ default: (await import('./address-dialog.tsx')).AddressDialog }));
 

@@ -6,13 +6,13 @@ import { lazy, type ReactNode, Suspense } from 'react';
 import { readFilters } from '../../format/dimensions.ts';
 import { toToday } from '../../format/period.ts';
 import { TIME_ZONE, toShortModel } from '../../format/values.ts';
+import { type ExportColumn, ExportMenu, toFigureColumns, toTextColumn } from '../../parts/export-menu.tsx';
+import { useView, type ViewQuery } from '../../parts/use-view.ts';
+import { ViewBar } from '../../parts/view-bar.tsx';
 import { useAnswer } from '../../server-data/use-answer.ts';
-import { type ExportColumn, ExportMenu, toFigureColumns, toTextColumn } from '../../ui/export-menu.tsx';
 import { Count, Money, Percent, Tokens } from '../../ui/figures.tsx';
 import { Answered, Loading } from '../../ui/states.tsx';
 import { TableHead } from '../../ui/table-head.tsx';
-import { useView, type ViewQuery } from '../../ui/use-view.ts';
-import { ViewBar } from '../../ui/view-bar.tsx';
 import { WasteSummary } from './waste-summary.tsx';
 
 /** Has the list of findings, which is below what is seen first. */

@@ -2,15 +2,15 @@ import { countDays } from '@recount/contract/periods';
 import type { ReactNode } from 'react';
 import type { Period } from '../../format/period.ts';
 import { formatCount, formatMoney, formatMoneyTick } from '../../format/values.ts';
+import { type Asked, ExportMenu, toFigureColumns, toTextColumn } from '../../parts/export-menu.tsx';
+import type { ViewQuery } from '../../parts/use-view.ts';
 import type { Answer } from '../../server-data/client.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { BarChart } from '../../ui/chart/bar-chart.tsx';
 import { fillTimes } from '../../ui/chart/bar-times.ts';
-import { type Asked, ExportMenu, toFigureColumns, toTextColumn } from '../../ui/export-menu.tsx';
 import { Count, Money, Percent } from '../../ui/figures.tsx';
 import { Answered } from '../../ui/states.tsx';
 import { TableHead } from '../../ui/table-head.tsx';
-import type { ViewQuery } from '../../ui/use-view.ts';
 import { NameLink } from '../overview/name-link.tsx';
 
 type Report = Answer<'/v1/analytics/waste'>;

@@ -4,10 +4,10 @@ import { useNavigate } from '@tanstack/react-router';
 import type { MouseEvent, ReactNode } from 'react';
 import { toToday } from '../../format/period.ts';
 import { formatCompact, formatMoney, TIME_ZONE } from '../../format/values.ts';
+import { ExportMenu, toFigureColumns, toTextColumn } from '../../parts/export-menu.tsx';
+import type { ViewQuery } from '../../parts/use-view.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
-import { ExportMenu, toFigureColumns, toTextColumn } from '../../ui/export-menu.tsx';
 import { Answered } from '../../ui/states.tsx';
-import type { ViewQuery } from '../../ui/use-view.ts';
 import type { Metric } from './choices.ts';
 
 const WEEKS = 53;

@@ -2,7 +2,7 @@ import type { ChangesReport } from '@recount/contract';
 import type { ReactNode } from 'react';
 import { toNoName, toPlainName } from '../../format/plain-name.ts';
 import { formatCompact, formatCount, formatMoney } from '../../format/values.ts';
-import { ExportMenu, toFigureColumns, toTextColumn } from '../../ui/export-menu.tsx';
+import { ExportMenu, toFigureColumns, toTextColumn } from '../../parts/export-menu.tsx';
 import { Money } from '../../ui/figures.tsx';
 import { Answered } from '../../ui/states.tsx';
 import { NameLink, readName, type SharedDimension } from './name-link.tsx';

@@ -4,10 +4,10 @@ import { FORECAST_DAYS } from '@recount/contract/choices';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { formatChange, formatCounted, formatMoney, formatMonth, TIME_ZONE } from '../../format/values.ts';
+import type { ViewQuery } from '../../parts/use-view.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { Money, Percent } from '../../ui/figures.tsx';
 import { Answered } from '../../ui/states.tsx';
-import type { ViewQuery } from '../../ui/use-view.ts';
 
 type Row = ForecastReport['rows'][number];
 type Period = Row['period'];

@@ -7,15 +7,15 @@ import { lazy, type ReactNode, Suspense } from 'react';
 import { DIMENSIONS as DIMENSIONS_OF_ALL, readFilters } from '../../format/dimensions.ts';
 import { type Period, readPeriodBefore } from '../../format/period.ts';
 import { formatChange, formatCompact, formatCount, formatMoney, TIME_ZONE } from '../../format/values.ts';
+import { ExploreDemo } from '../../parts/demo.tsx';
+import { TrustLine } from '../../parts/trust-line.tsx';
+import { useView, type View } from '../../parts/use-view.ts';
+import { MeantNames, ViewBar } from '../../parts/view-bar.tsx';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { STEPS, type Step, toDefaultStep } from '../../ui/chart/step.ts';
 import { Choice } from '../../ui/choice.tsx';
-import { ExploreDemo } from '../../ui/demo.tsx';
 import { Count, Money, Percent, Tokens } from '../../ui/figures.tsx';
 import { Answered, Empty } from '../../ui/states.tsx';
-import { TrustLine } from '../../ui/trust-line.tsx';
-import { useView, type View } from '../../ui/use-view.ts';
-import { MeantNames, ViewBar } from '../../ui/view-bar.tsx';
 import { Budgets } from './budgets.tsx';
 import { DIMENSIONS, type Dimension, METRICS } from './choices.ts';
 import { HeatMap } from './heat-map.tsx';
@@ -27,7 +27,7 @@ import { TopSessions } from './top-sessions.tsx';
 import { listChartBreakdowns, UsageChart } from './usage-chart.tsx';
 
 /** Most workspaces have none. */
-const Plans = lazy(async () => ({ default: (await import('../../ui/plans.tsx')).Plans }));
+const Plans = lazy(async () => ({ default: (await import('../../parts/plans.tsx')).Plans }));
 
 /** For longer periods, hours would be too narrow to see. */
 const MAX_HOUR_DAYS = 14;

@@ -3,9 +3,9 @@ import { SESSIONS_OF_USAGE } from '@recount/contract/reports/page-figures';
 import type { ReactNode } from 'react';
 import type { Period } from '../../format/period.ts';
 import { formatChange, formatMoney } from '../../format/values.ts';
+import { type ExportColumn, ExportMenu, toFigureColumns, toTextColumn } from '../../parts/export-menu.tsx';
 import { fillTimes } from '../../ui/chart/bar-times.ts';
 import type { Step } from '../../ui/chart/step.ts';
-import { type ExportColumn, ExportMenu, toFigureColumns, toTextColumn } from '../../ui/export-menu.tsx';
 import { Count, Money, Percent } from '../../ui/figures.tsx';
 import { NameLink, readName, type SharedDimension } from './name-link.tsx';
 

@@ -1,12 +1,12 @@
 import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { ExportMenu, toFigureColumns, toTextColumn } from '../../parts/export-menu.tsx';
+import type { ViewQuery } from '../../parts/use-view.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
-import { ExportMenu, toFigureColumns, toTextColumn } from '../../ui/export-menu.tsx';
 import { Duration, Money } from '../../ui/figures.tsx';
 import { Answered } from '../../ui/states.tsx';
 import { TableHead } from '../../ui/table-head.tsx';
-import type { ViewQuery } from '../../ui/use-view.ts';
 
 const SHOWN_ROWS = 8;
 

@@ -12,10 +12,10 @@ import {
   toShortModel,
   toShortPath,
 } from '../../format/values.ts';
+import { ExportMenu, toFigureColumns, toTextColumn } from '../../parts/export-menu.tsx';
 import { BarChart, type Series } from '../../ui/chart/bar-chart.tsx';
 import { fillTimes, toLastDay } from '../../ui/chart/bar-times.ts';
 import type { Step } from '../../ui/chart/step.ts';
-import { ExportMenu, toFigureColumns, toTextColumn } from '../../ui/export-menu.tsx';
 import { Money, Tokens } from '../../ui/figures.tsx';
 import type { Dimension, Metric } from './choices.ts';
 

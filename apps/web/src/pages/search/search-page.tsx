@@ -5,13 +5,13 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useState } from 'react';
 import { toShortPath } from '../../format/values.ts';
+import { type ExportColumn, ExportMenu, toTextColumn } from '../../parts/export-menu.tsx';
+import { useView, type View } from '../../parts/use-view.ts';
+import { MeantNames, ViewBar } from '../../parts/view-bar.tsx';
 import { get, type Query } from '../../server-data/client.ts';
 import { Choice } from '../../ui/choice.tsx';
-import { type ExportColumn, ExportMenu, toTextColumn } from '../../ui/export-menu.tsx';
 import { Time } from '../../ui/figures.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
-import { useView, type View } from '../../ui/use-view.ts';
-import { MeantNames, ViewBar } from '../../ui/view-bar.tsx';
 
 const PAGE_RESULTS = 50;
 const TYPING_PAUSE_MS = 250;

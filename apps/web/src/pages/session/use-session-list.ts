@@ -1,7 +1,7 @@
 import type { Session } from '@recount/contract';
 import { useEffect, useMemo } from 'react';
+import { useView } from '../../parts/use-view.ts';
 import { usePages } from '../../server-data/use-pages.ts';
-import { useView } from '../../ui/use-view.ts';
 import { toSessionQuery } from '../sessions/list-query.ts';
 
 interface SessionListAnswer {

@@ -1,7 +1,7 @@
 import type { SessionListQuery } from '@recount/contract';
+import type { ViewQuery } from '../../parts/use-view.ts';
 import type { Query } from '../../server-data/client.ts';
 import { stringifySearch, type UrlState } from '../../ui/use-url-state.ts';
-import type { ViewQuery } from '../../ui/use-view.ts';
 
 const PAGE_ROWS = 200;
 

@@ -4,7 +4,7 @@ import { type ReactNode, useState } from 'react';
 import { type Dimension, toValueLabel } from '../../format/dimensions.ts';
 import { toNoName, toPlainName } from '../../format/plain-name.ts';
 import { formatCount } from '../../format/values.ts';
-import { type Asked, type ExportColumn, ExportMenu, toFigureColumns, toTextColumn } from '../../ui/export-menu.tsx';
+import { type Asked, type ExportColumn, ExportMenu, toFigureColumns, toTextColumn } from '../../parts/export-menu.tsx';
 import { ReportFigure, type Row, readFigure, readText } from '../../ui/report-figure.tsx';
 import { type Place, pickGroups, toPart } from './subject.ts';
 

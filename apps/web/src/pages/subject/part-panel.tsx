@@ -6,7 +6,7 @@ import { type ReactNode, useState } from 'react';
 import { toValueLabel } from '../../format/dimensions.ts';
 import { toNoName, toPlainName } from '../../format/plain-name.ts';
 import { formatCount, formatPercent } from '../../format/values.ts';
-import { type Asked, ExportMenu, toFigureColumns, toTextColumn } from '../../ui/export-menu.tsx';
+import { type Asked, ExportMenu, toFigureColumns, toTextColumn } from '../../parts/export-menu.tsx';
 import { ReportFigure, type Row, readFigure, readText } from '../../ui/report-figure.tsx';
 
 import type { Target } from './subject.ts';

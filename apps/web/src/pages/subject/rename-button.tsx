@@ -1,8 +1,8 @@
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { toSubjectPath } from '../../format/dimensions.ts';
+import { RenameRepositories } from '../../parts/rename-repositories.tsx';
 import { useAnswer } from '../../server-data/use-answer.ts';
-import { RenameRepositories } from '../../ui/rename-repositories.tsx';
 
 /** Renames or merges the repository of the page, for those who may; then opens the page of its new name. */
 export function RenameButton({ name }: { name: string }): ReactNode {

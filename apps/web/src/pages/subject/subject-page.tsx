@@ -6,16 +6,16 @@ import { Link, useLocation } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { readFilters, SUBJECTS, toSubjectPath, toValueLabel, toValues } from '../../format/dimensions.ts';
 import { formatCount } from '../../format/values.ts';
+import type { SharedPart } from '../../parts/share-view.tsx';
+import { Trend } from '../../parts/trend.tsx';
+import { TrustLine } from '../../parts/trust-line.tsx';
+import { useView } from '../../parts/use-view.ts';
+import { MeantNames, ViewBar } from '../../parts/view-bar.tsx';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { type Step, toDefaultStep } from '../../ui/chart/step.ts';
-import { Trend } from '../../ui/chart/trend.tsx';
 import { ReportFigure, type Row, readFigure } from '../../ui/report-figure.tsx';
-import type { SharedPart } from '../../ui/share-view.tsx';
 import { Answered, Empty, Loading } from '../../ui/states.tsx';
-import { TrustLine } from '../../ui/trust-line.tsx';
 import { usePageTitle } from '../../ui/use-page-title.ts';
-import { useView } from '../../ui/use-view.ts';
-import { MeantNames, ViewBar } from '../../ui/view-bar.tsx';
 import { PartPanel } from './part-panel.tsx';
 import {
   chooseMatrix,
@@ -34,7 +34,7 @@ import {
 const Matrix = lazy(async () => ({ default: (await import('./matrix.tsx')).Matrix }));
 const SessionRows = lazy(async () => ({ default: (await import('./session-rows.tsx')).SessionRows }));
 const RenameButton = lazy(async () => ({ default: (await import('./rename-button.tsx')).RenameButton }));
-const Plans = lazy(async () => ({ default: (await import('../../ui/plans.tsx')).Plans }));
+const Plans = lazy(async () => ({ default: (await import('../../parts/plans.tsx')).Plans }));
 const Waste = lazy(async () => ({ default: (await import('./waste.tsx')).Waste }));
 
 const MAX_ROWS = 1000;

@@ -1,8 +1,8 @@
 import { callFigures, durationFigures, resultFigures, usageFigures } from '@recount/contract/reports/page-figures';
 import type { PageFigure } from '@recount/contract/reports/report-entry';
 import { DIMENSIONS, type Dimension, type SUBJECTS, toSubjectPath } from '../../format/dimensions.ts';
+import type { View } from '../../parts/use-view.ts';
 import type { Row } from '../../ui/report-figure.tsx';
-import type { View } from '../../ui/use-view.ts';
 
 export type Subject = (typeof SUBJECTS)[number];
 

@@ -2,12 +2,12 @@ import type { FindingKind, FindingsReport } from '@recount/contract';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { formatCounted } from '../../format/values.ts';
+import { type ExportColumn, ExportMenu, toFigureColumns, toTextColumn } from '../../parts/export-menu.tsx';
+import type { View } from '../../parts/use-view.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
-import { type ExportColumn, ExportMenu, toFigureColumns, toTextColumn } from '../../ui/export-menu.tsx';
 import { Count, Money, Tokens } from '../../ui/figures.tsx';
 import { Answered } from '../../ui/states.tsx';
 import { TableHead } from '../../ui/table-head.tsx';
-import type { View } from '../../ui/use-view.ts';
 import { KINDS, WASTE_KINDS } from '../insights/finding-kinds.ts';
 
 const COLUMNS: readonly ExportColumn[] = [

@@ -1,7 +1,7 @@
 import './subject.css';
 import type { ReactNode } from 'react';
+import type { View } from '../../parts/use-view.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
-import type { View } from '../../ui/use-view.ts';
 import { Matrix } from './matrix.tsx';
 import { chooseWholeMatrix, measureOf, type Subject } from './subject.ts';
 
