@@ -138,6 +138,7 @@ describe.skipIf(executablePath === undefined)('an exported table or chart', () =
     await page.locator('.subject-sessions').waitFor();
     for (const title of ['Folders', 'Agents', 'Machines', 'Models', 'Tools']) {
       const cells = page.locator(`section[aria-label="${title}"] tbody data`);
+      await cells.first().waitFor();
       const shown = await cells.evaluateAll((all) => all.map((each) => each.getAttribute('value')));
       const { rows } = await saveJson(page, title);
       const figures = rows.flatMap((row) => Object.values(row).filter((value) => typeof value === 'number'));

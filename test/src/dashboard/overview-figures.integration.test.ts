@@ -86,9 +86,9 @@ describe.skipIf(executablePath === undefined)('the figures of the overview', () 
   it('divide the cost by repository, person and model', async () => {
     const page = await openJune();
     for (const dimension of ['repository', 'person', 'model']) {
-      expect(await readValues(page, `[aria-labelledby=shares-${dimension}] tbody .figure`), dimension).toEqual([
-        ...[14, 42, Number((42 / 54).toPrecision(10)), 1, 12, Number((12 / 54).toPrecision(10))],
-      ]);
+      await expect
+        .poll(() => readValues(page, `[aria-labelledby=shares-${dimension}] tbody .figure`), { message: dimension })
+        .toEqual([14, 42, Number((42 / 54).toPrecision(10)), 1, 12, Number((12 / 54).toPrecision(10))]);
     }
     await page.locator('[aria-labelledby=shares-repository]').getByRole('link', { name: 'web' }).click();
     await expect.poll(() => new URL(page.url()).searchParams.get('repository')).toBe('web');

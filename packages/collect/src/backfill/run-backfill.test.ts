@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SourceError } from '@recount/storage/sources';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { DeliveryError } from '../deliver/delivery-error.ts';
 import { createMemoryTarget, toItems, toSource } from '../testing/memory-target.ts';
 import type { BackfillEvent } from './backfill-tally.ts';
@@ -20,6 +20,12 @@ const LONG = `${JSON.stringify({ type: 'user', sessionId: 'long', message: { con
   10_000,
 );
 
+/** Resolves once this many were sent at a time, and a moment later, in which others could begin. */
+async function untilUnderWay(target: { maxUnderWay: number }, count: number): Promise<void> {
+  await vi.waitFor(() => expect(target.maxUnderWay).toBeGreaterThanOrEqual(count), { interval: 1 });
+  await sleep(5);
+}
+
 describe('runBackfill', () => {
   it('delivers every transcript once, and none in a second run', async () => {
     const target = createMemoryTarget();
@@ -35,7 +41,7 @@ describe('runBackfill', () => {
   });
 
   it('delivers as many concurrently as permitted, and no more', async () => {
-    const target = createMemoryTarget({ beforeSend: () => sleep(5) });
+    const target = createMemoryTarget({ beforeSend: () => untilUnderWay(target, 3) });
     await runBackfill({ target }, many(20), { ...fast, concurrency: 3 });
     expect(target.maxUnderWay).toBe(3);
     await runBackfill({ target: createMemoryTarget() }, many(3), { ...fast, concurrency: 0 });
@@ -62,9 +68,10 @@ describe('runBackfill', () => {
         expect(openStreams).toBe(0);
       }
     }
-    const target = createMemoryTarget({ beforeSend: () => sleep(5) });
+    const most = length === 'long' ? 1 : 4;
+    const target = createMemoryTarget({ beforeSend: () => untilUnderWay(target, most) });
     expect(await runBackfill({ target }, sources(), fast)).toMatchObject({ found: 6, ingested: 6 });
-    expect(target.maxUnderWay).toBe(length === 'long' ? 1 : 4);
+    expect(target.maxUnderWay).toBe(most);
   });
 
   it('opens a long source again to deliver it, and gives the same bytes', async () => {
