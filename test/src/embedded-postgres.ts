@@ -20,8 +20,14 @@ const MIN_FREE_BYTES = 8 * 1024 ** 3;
 export const PARENTS = [MEMORY_DIRECTORY, tmpdir()];
 const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 200 } as const;
 const interruptions = ['SIGINT', 'SIGTERM'] as const;
-/** Test data need not survive a crash, and are written faster this way. */
-const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+/**
+ * Test data need not survive a crash, and are written faster this way. Each worker of a run has several pools, and the
+ * more cores a machine has, the more workers.
+ */
+export const TEST_SERVER_SETTINGS = {
+  ...{ fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' },
+  max_connections: '500',
+};
 
 /**
  * In memory if there is plenty of it. Each test file copies a database of some hundred files and drops it, which took a
@@ -44,7 +50,7 @@ function isRunning(pid: number): boolean {
 
 async function removeServer(directory: string): Promise<void> {
   try {
-    const server = await startLocalPostgres({ directory, settings });
+    const server = await startLocalPostgres({ directory, settings: TEST_SERVER_SETTINGS });
     await server.stop();
     await rm(server.directory, removal);
   } catch (error) {
@@ -95,7 +101,7 @@ export async function startEmbeddedPostgres(): Promise<PostgresTestServer> {
   // For root, the server runs as a separate account, which would keep its data elsewhere if it could not enter this
   // directory.
   await chmod(directory, 0o711);
-  const server = await startLocalPostgres({ directory, settings });
+  const server = await startLocalPostgres({ directory, settings: TEST_SERVER_SETTINGS });
   const remove = async () => {
     await server.stop();
     await Promise.all([server.directory, directory].map((path) => rm(path, removal)));

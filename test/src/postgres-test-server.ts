@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
-import { type PostgresTestServer, startEmbeddedPostgres } from './embedded-postgres.ts';
+import { type PostgresTestServer, startEmbeddedPostgres, TEST_SERVER_SETTINGS } from './embedded-postgres.ts';
 
 const containerImage = 'postgres:18-alpine';
 const postgresPort = 5432;
@@ -19,7 +19,7 @@ async function startContainer(): Promise<PostgresTestServer> {
   const password = randomBytes(16).toString('hex');
   const container = await new GenericContainer(containerImage)
     .withEnvironment({ POSTGRES_PASSWORD: password })
-    .withCommand(['postgres', '-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off'])
+    .withCommand(['postgres', ...Object.entries(TEST_SERVER_SETTINGS).flatMap((setting) => ['-c', setting.join('=')])])
     .withTmpFs({ '/var/lib/postgresql': 'rw' })
     .withExposedPorts(postgresPort)
     // The image starts the server once for its setup and then again.

@@ -20,7 +20,7 @@ const LONG = `${JSON.stringify({ type: 'user', sessionId: 'long', message: { con
   10_000,
 );
 
-/** Resolves once this many were sent at a time, and a moment later, in which others could begin. */
+/** Resolves once this many were sent at a time. The moment after it lets others begin, if they may. */
 async function untilUnderWay(target: { maxUnderWay: number }, count: number): Promise<void> {
   await vi.waitFor(() => expect(target.maxUnderWay).toBeGreaterThanOrEqual(count), { interval: 1 });
   await sleep(5);
