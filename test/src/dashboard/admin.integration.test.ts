@@ -1,6 +1,6 @@
 import { HOME_WORKSPACE } from '@recount/api/testing/test-api';
 import type { DeviceCode, DeviceToken, MaintenanceCheckList, WorkspaceList } from '@recount/contract';
-import { createApiKey, VERIFIED_TABLE_COUNT } from '@recount/db';
+import { addAuditEntry, createApiKey, VERIFIED_TABLE_COUNT } from '@recount/db';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findBrowser } from './browser.ts';
@@ -46,6 +46,20 @@ describe.skipIf(executablePath === undefined)('a window of 1024 pixels', () => {
     await page.locator('nav a[aria-current=page]', { hasText: 'People and machines' }).waitFor();
     const cut = "[...document.querySelectorAll('nav a')].filter((link) => link.scrollWidth > link.clientWidth).length";
     expect(await page.evaluate(cut)).toBe(0);
+  });
+
+  it('shows the details of the audit log beside actions on many sessions', async () => {
+    const ids = Array.from({ length: 40 }, (_, index) => `40000000-0000-4000-8000-${String(index).padStart(12, '0')}`);
+    await addAuditEntry(dashboard.api.database.database, {
+      ...{ workspaceId: HOME_WORKSPACE, actor: 'system', action: 'texts.read', subjects: ids },
+      details: { note: 'the last column' },
+    });
+    const page = await dashboard.open('/admin?view=audit', { viewport: { width: 1024, height: 768 } });
+    const details = page.getByRole('cell', { name: 'note: the last column' });
+    await details.waitFor();
+    const table = await page.getByRole('region', { name: 'Audit log', exact: true }).last().boundingBox();
+    const cell = await details.boundingBox();
+    expect((cell?.x ?? 0) + (cell?.width ?? 0)).toBeLessThanOrEqual((table?.x ?? 0) + (table?.width ?? 0));
   });
 
   it('has the cost beside the name in tables with more columns than fit', async () => {

@@ -63,7 +63,7 @@ describe.skipIf(executablePath === undefined)('digests in a browser', () => {
     await page.getByText('The mail server is down').waitFor();
     await expectNoFault(page);
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByText('None.', { exact: true }).waitFor();
+    await page.getByText('No messages in this state.').waitFor();
     await page.getByRole('group', { name: 'Which messages' }).getByRole('button', { name: 'all' }).click();
     await page.getByRole('region', { name: 'Messages' }).getByText('waiting').waitFor();
 

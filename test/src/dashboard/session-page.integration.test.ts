@@ -57,6 +57,14 @@ describe.skipIf(executablePath === undefined)('a session in the dashboard', () =
     await page.waitForURL(new RegExp(`message=${costs.most_expensive[0]?.message_id}`));
   });
 
+  it('has the figures of all turns below each other, whatever actions a turn has', async () => {
+    const page = await dashboard.open(`/sessions/${SESSION}`);
+    const costs = page.locator('.turn-answer .turn-figures data');
+    await costs.nth(1).waitFor();
+    const edges = await costs.evaluateAll((all) => all.map((each) => Math.round(each.getBoundingClientRect().right)));
+    expect(new Set(edges).size).toBe(1);
+  });
+
   it('lists its prompts beside the conversation, and the command that resumes it', async () => {
     const { turns } = await dashboard.ask<Outline>(`/v1/sessions/${SESSION}/outline`);
     const prompts = turns.filter(({ kind }) => kind === 'prompt');

@@ -278,6 +278,14 @@ describe('people and teams', { shuffle: false }, () => {
     expect(api.logLines.join('')).not.toMatch(/acme\.test|Chen/i);
   });
 
+  it('have no cost, and not a cost of 0, if none of their responses has a price', async () => {
+    const unpriced = toTranscript('session-without-price', 2).replace('claude-sonnet-4-5', 'no-such-model');
+    await api.upload(unpriced, { person: 'nina' });
+    await api.work();
+    const { names } = await read<UnattributedList>('/v1/people/unattributed');
+    expect(names.find(({ name }) => name === 'nina')).toMatchObject({ sessions: 1, cost_usd: null });
+  });
+
   it('are deleted with their workspace', async () => {
     await api.database.withTransaction((transaction) =>
       deleteWorkspaceRows(transaction, HOME_WORKSPACE, { isFinal: false, actor: 'system' }),

@@ -1,6 +1,7 @@
 import './budget-use.css';
 import type { Budget } from '@recount/contract';
 import type { ReactNode } from 'react';
+import { formatCounted } from '../format/values.ts';
 import { Money, Percent, Tokens } from './figures.tsx';
 
 /** A figure in the unit of a budget. */
@@ -31,14 +32,18 @@ export function BudgetUse({ budget: { amount, status, unit } }: { budget: Budget
         {forecast !== null && (
           <>
             , forecast <Money value={forecast.cost_usd} />
-            <span className="muted">
-              {' '}
-              (likely <Money value={forecast.low_usd} /> to <Money value={forecast.high_usd} />)
-            </span>
+            {forecast.low_usd !== forecast.high_usd && (
+              <span className="muted">
+                {' '}
+                (likely <Money value={forecast.low_usd} /> to <Money value={forecast.high_usd} />)
+              </span>
+            )}
           </>
         )}
       </p>
-      {unpriced > 0 && unit === 'usd' && <p className="muted">{unpriced} responses without a price are not in it.</p>}
+      {unpriced > 0 && unit === 'usd' && (
+        <p className="muted">Not included: {formatCounted(unpriced, 'response')} without a price.</p>
+      )}
       {unmatched.map((message) => (
         <p key={message} className="muted">
           {message}

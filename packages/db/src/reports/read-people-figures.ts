@@ -45,11 +45,14 @@ async function readFigures(snapshot: Database, workspaceId: string) {
     ) AS s
     LEFT JOIN analytics.person_names AS n ON n.workspace_id = ${workspaceId} AND lower(n.name) = lower(s.person)
     GROUP BY 1, 2`);
-  const toFigures = ({ name, sessions: count, last_ms: lastMs }: Row): PersonFigures => ({
-    sessions: count,
-    cost_usd: costs.get(name) ?? 0,
-    last_timestamp: lastMs === null ? null : new Date(lastMs).toISOString(),
-  });
+  const toFigures = ({ name, sessions: count, last_ms: lastMs }: Row): PersonFigures => {
+    const cost = costs.get(name);
+    return {
+      sessions: count,
+      cost_usd: cost === undefined ? 0 : cost,
+      last_timestamp: lastMs === null ? null : new Date(lastMs).toISOString(),
+    };
+  };
   return rows.map((row) => ({ ...toFigures(row), name: row.name, personId: row.person_id }));
 }
 

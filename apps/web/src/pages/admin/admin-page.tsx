@@ -32,7 +32,7 @@ const VIEWS = [
   ['plans', 'Plans', Plans],
   ['alerts', 'Alerts', Alerts],
   ['digests', 'Digests', Digests],
-  ['settings', 'Secrets, retention and access', Settings],
+  ['settings', 'Privacy', Settings],
   ['checks', 'Checks', Checks],
   ['jobs', 'Ingestion', Ingestion],
   ['audit', 'Audit log', AuditLog],

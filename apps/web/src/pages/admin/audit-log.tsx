@@ -9,7 +9,7 @@ import { Answered } from '../../ui/states.tsx';
 import { WideTable } from './wide-table.tsx';
 
 const PAGE_ROWS = 100;
-const SHOWN_SUBJECTS = 5;
+const SHOWN_SUBJECTS = 2;
 
 const KINDS = [
   ['', 'Everything'],
@@ -81,7 +81,7 @@ function Entries({ entries }: Pick<AuditList, 'entries'>): ReactNode {
           </td>
           <td title={actor}>{actor_person ?? actor_name ?? actor}</td>
           <td>{action}</td>
-          <td title={subjects.join(', ')}>
+          <td className="wraps" title={subjects.join(', ')}>
             {subjects.slice(0, SHOWN_SUBJECTS).map(toTarget).join(', ')}
             {subjects.length > SHOWN_SUBJECTS && ` and ${subjects.length - SHOWN_SUBJECTS} more`}
           </td>

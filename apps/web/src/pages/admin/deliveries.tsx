@@ -14,9 +14,9 @@ const REFETCH_MS = 5000;
 const SHOWN_DELIVERIES = 50;
 
 const STATE_WORDS: Readonly<Record<Delivery['state'], string>> = {
-  waiting: 'waiting',
-  sent: 'sent',
-  failed: 'given up',
+  waiting: 'Waiting',
+  sent: 'Sent',
+  failed: 'Given up',
 };
 
 const toDigest = ({ payload: { name, from } }: Delivery): string => `${name}, from ${from}`;
@@ -46,14 +46,14 @@ export function Deliveries({ event }: { event?: 'digest.due' }): ReactNode {
             aria-pressed={each === state}
             onClick={() => change({ messages: each })}
           >
-            {each === undefined ? 'all' : STATE_WORDS[each]}
+            {each === undefined ? 'All' : STATE_WORDS[each]}
           </button>
         ))}
       </div>
       <Answered of={deliveries}>
         {({ deliveries: all }) =>
           all.length === 0 ? (
-            <p>None.</p>
+            <p className="muted">{state === undefined ? 'No messages yet.' : 'No messages in this state.'}</p>
           ) : (
             <WideTable
               label="Messages"

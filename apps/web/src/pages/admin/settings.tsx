@@ -22,7 +22,7 @@ export function Settings(): ReactNode {
   const settings = useAnswer('/v1/settings', {});
   return (
     <section aria-labelledby="settings">
-      <h2 id="settings">Secrets, retention and access</h2>
+      <h2 id="settings">Privacy</h2>
       <Answered of={settings}>{(current) => <Form key={JSON.stringify(current)} current={current} />}</Answered>
     </section>
   );

@@ -224,7 +224,7 @@ function toColumns(breakdown: Breakdown, view: ReportProps['view'], names: reado
     {
       id: 'name',
       label: breakdown.noun,
-      width: 'minmax(164px, 2.5fr)',
+      width: 'minmax(164px, 4fr)',
       cell: (row) => <RowName breakdown={breakdown} row={row} names={names} links={toLinks(breakdown, row, view)} />,
     },
     ...orderFigures(breakdown.figures).map(

@@ -149,7 +149,7 @@ const SESSION: Column<Finding> = {
 const toAbout = (label: string): Column<Finding> => ({
   id: 'about',
   label,
-  width: 'minmax(110px, 1.2fr)',
+  width: 'minmax(100px, 1.2fr)',
   cell: (finding) => (
     <span title={[finding.tool, finding.subject].filter(Boolean).join(' ')}>{toSubject(finding)}</span>
   ),
@@ -165,7 +165,7 @@ const TIME: Column<Finding> = {
 const DISMISS: Column<Finding> = {
   id: 'dismiss',
   label: 'Dismiss',
-  width: '84px',
+  width: '100px',
   cell: (finding) => <DismissButton finding={finding} />,
 };
 

@@ -183,7 +183,8 @@ function ModelChoice({ filter, time }: { filter: ViewQuery; time: Search }): Rea
       time={time}
     >
       <p className="muted">
-        Compares prices only, at the rates of their day. A different model would use different tokens.
+        Compares prices only, at the rates of their day, with cheaper models in use of the same maker and its current
+        generation. A different model would use different tokens.
       </p>
       <Answered of={report}>
         {({ rows }) => (

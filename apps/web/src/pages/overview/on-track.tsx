@@ -115,7 +115,11 @@ function ForecastFigure({ forecast, historyDays }: { forecast: Row | undefined; 
         <Money value={forecast.cost_usd} />
       </dd>
       <dd className="muted track-note" title={hint}>
-        likely <Money value={forecast.low_usd} /> to <Money value={forecast.high_usd} />
+        {forecast.low_usd !== forecast.high_usd && (
+          <>
+            likely <Money value={forecast.low_usd} /> to <Money value={forecast.high_usd} />
+          </>
+        )}
       </dd>
     </div>
   );

@@ -158,7 +158,7 @@ function Views({ shown, ingestion, change }: ViewsProps): ReactNode {
 }
 
 const NoTranscripts = ({ isAll }: { isAll: boolean }): ReactNode => (
-  <Empty title={isAll ? 'Nothing uploaded yet' : 'None of these'}>
+  <Empty title={isAll ? 'Nothing uploaded yet' : 'No transcripts in this view'}>
     {isAll && (
       <p>
         Drop a folder above, or let <code>recount backfill</code> find this machine’s sessions.

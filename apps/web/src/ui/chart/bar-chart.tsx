@@ -7,7 +7,7 @@ const WIDTH = 1000;
 const HEIGHT = 220;
 /** Room for a date on the axis. */
 const TICK_PX = 76;
-/** Less room than this beside a bar would cut its date off. */
+/** With less room than this beside its bar, a date would leave the chart's panel. */
 const MARGIN_PX = 14;
 const TOOLTIP_PX = 230;
 
