@@ -3,9 +3,9 @@ export { createFolderRawStore, readDiskSpace } from './folder-raw-store.ts';
 export { peekChunks } from './peek-chunks.ts';
 export {
   annotationRecordKey,
-  crossingRecordKey,
   attachmentObjectKey,
   billRecordKey,
+  crossingRecordKey,
   parseAttachmentObjectKey,
   parseRawObjectKey,
   parseRedactedObjectKey,

@@ -22,10 +22,10 @@ export async function peekChunks<Chunk extends Uint8Array>(
     held.push(next.value);
     heldBytes += next.value.byteLength;
   }
-  return { held, isWhole, chunks: goOn(held, iterator) };
+  return { held, isWhole, chunks: continueFrom(held, iterator) };
 }
 
-async function* goOn<Chunk>(held: Chunk[], rest: AsyncIterator<Chunk>): AsyncGenerator<Chunk, void> {
+async function* continueFrom<Chunk>(held: Chunk[], rest: AsyncIterator<Chunk>): AsyncGenerator<Chunk, void> {
   try {
     for (let chunk = held.shift(); chunk !== undefined; chunk = held.shift()) yield chunk;
     for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;

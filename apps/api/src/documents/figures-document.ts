@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
-import { toVisible } from '@recount/contract';
 import { readPath } from '@recount/contract/reports/read-path';
 import type { PageFigure } from '@recount/contract/reports/report-entry';
-import { escapeHtml } from './escape-html.ts';
+import { createHtmlPage, toHtml } from './html-page.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -61,45 +59,28 @@ svg { display: block; width: 100%; height: 8rem; } rect { fill: var(--accent); }
 @media print { body { max-width: none; padding: 0; } .wide { overflow: visible; } tr { break-inside: avoid; } }
 `;
 
+const PAGE = createHtmlPage(STYLE);
+
 /** A page made by `formatFiguresDocument` may load only its own style. */
-export const FIGURES_CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-].join('; ');
+export const FIGURES_CONTENT_SECURITY_POLICY = PAGE.policy;
 
 /** Figures as one self-contained HTML file that runs nothing. Names come from transcripts, so everything is escaped. */
 export function formatFiguresDocument(document: FiguresDocument): string {
   const { title, facts, remarks, figures, totals, trend, tables, currencyLabel } = document;
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${FIGURES_CONTENT_SECURITY_POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<meta name="referrer" content="no-referrer">
-<title>${toText(title)}</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<main>
-<h1>${toText(title)}</h1>
-${facts.map((fact) => `<p class="facts">${toText(fact)}</p>`).join('\n')}
+  return PAGE.format(
+    title,
+    `<h1>${toHtml(title)}</h1>
+${facts.map((fact) => `<p class="facts">${toHtml(fact)}</p>`).join('\n')}
 <dl>
 ${figures
   .filter(({ isOfRowsOnly }) => !isOfRowsOnly)
-  .map((figure) => `<div><dt>${toText(figure.label)}</dt><dd>${formatFigure(figure, totals, currencyLabel)}</dd></div>`)
+  .map((figure) => `<div><dt>${toHtml(figure.label)}</dt><dd>${formatFigure(figure, totals, currencyLabel)}</dd></div>`)
   .join('\n')}
 </dl>
-${remarks.map((remark) => `<p class="note">${toText(remark)}</p>`).join('\n')}
+${remarks.map((remark) => `<p class="note">${toHtml(remark)}</p>`).join('\n')}
 ${trend === undefined || trend.rows.length < 2 ? '' : formatTrend(trend, currencyLabel)}
-${tables.map((table) => formatTable(table, currencyLabel)).join('\n')}
-</main>
-</body>
-</html>
-`;
+${tables.map((table) => formatTable(table, currencyLabel)).join('\n')}`,
+  );
 }
 
 function formatTable({ title, noun, readName, figures, rows, isTruncated }: FiguresTable, currency: string): string {
@@ -108,12 +89,12 @@ function formatTable({ title, noun, readName, figures, rows, isTruncated }: Figu
   const body = rows.map((row) => {
     const name = readName(row);
     const cells = figures.map((figure) => `<td>${formatFigure(figure, row, currency)}</td>`);
-    return `<tr><td>${name === null ? 'unknown' : toText(name)}</td>${cells.join('')}</tr>`;
+    return `<tr><td>${name === null ? 'unknown' : toHtml(name)}</td>${cells.join('')}</tr>`;
   });
-  return `<h2>${toText(title)}</h2>
-<div class="wide" tabindex="0" role="region" aria-label="${toText(title)}">
+  return `<h2>${toHtml(title)}</h2>
+<div class="wide" tabindex="0" role="region" aria-label="${toHtml(title)}">
 <table>
-<thead><tr>${heads.map((head) => `<th scope="col">${toText(head)}</th>`).join('')}</tr></thead>
+<thead><tr>${heads.map((head) => `<th scope="col">${toHtml(head)}</th>`).join('')}</tr></thead>
 <tbody>
 ${body.join('\n')}
 </tbody>
@@ -131,14 +112,14 @@ function formatTrend({ title, figure, rows, readName }: FiguresTrend, currency: 
     const height = max <= 0 ? 0 : (BAR_HEIGHT * value) / max;
     const label = `${readName(rows[index] ?? {})}: ${formatValue(figure.kind, value, currency)}`;
     const place = `x="${index + 0.1}" y="${(BAR_HEIGHT - height).toFixed(2)}" width="0.8" height="${height.toFixed(2)}"`;
-    return `<rect ${place}><title>${toText(label)}</title></rect>`;
+    return `<rect ${place}><title>${toHtml(label)}</title></rect>`;
   });
   const highest = `highest ${formatValue(figure.kind, max, currency)}`;
-  const ends = [rows[0], rows.at(-1)].map((row) => `<span>${toText(readName(row ?? {}))}</span>`).join('');
-  return `<h2>${toText(title)}</h2>
-<svg viewBox="0 0 ${rows.length} ${BAR_HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${toText(`${title}, ${highest}`)}">${bars.join('')}</svg>
+  const ends = [rows[0], rows.at(-1)].map((row) => `<span>${toHtml(readName(row ?? {}))}</span>`).join('');
+  return `<h2>${toHtml(title)}</h2>
+<svg viewBox="0 0 ${rows.length} ${BAR_HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${toHtml(`${title}, ${highest}`)}">${bars.join('')}</svg>
 <p class="note ends">${ends}</p>
-<p class="note">${toText(highest)}</p>`;
+<p class="note">${toHtml(highest)}</p>`;
 }
 
 function readNumber(row: Row, { path }: PageFigure): number | null {
@@ -150,7 +131,7 @@ function readNumber(row: Row, { path }: PageFigure): number | null {
 function formatFigure(figure: PageFigure, row: Row, currency: string): string {
   const value = readNumber(row, figure);
   if (value === null) return figure.kind === 'money' ? 'unpriced' : '–';
-  return `<data value="${value}" title="${value}">${toText(formatValue(figure.kind, value, currency))}</data>`;
+  return `<data value="${value}" title="${value}">${toHtml(formatValue(figure.kind, value, currency))}</data>`;
 }
 
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
@@ -183,5 +164,3 @@ function formatMoney(value: number, currency: string): string {
   const amount = value.toLocaleString('en-US', options);
   return currency === 'USD' ? `$${amount}` : `${amount} ${currency}`;
 }
-
-const toText = (text: string): string => escapeHtml(toVisible(text));

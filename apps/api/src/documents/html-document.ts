@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   type ContentBlock,
   describeToolInput,
@@ -11,8 +10,8 @@ import {
   toVisible,
 } from '@recount/contract';
 import { Marked } from 'marked';
-import { escapeHtml as escapeVisible } from './escape-html.ts';
 import { type DocumentLayout, toDocumentHeading, toLeftOutNote, toTurnHeading } from './document-words.ts';
+import { createHtmlPage, toHtml } from './html-page.ts';
 import type { SessionDocument } from './session-document.ts';
 
 const STYLE = `
@@ -38,13 +37,10 @@ section { margin: 2rem 0 2rem 1rem; } a { color: var(--accent); }
 @media print { details { break-inside: avoid; } body { max-width: none; } }
 `;
 
+const PAGE = createHtmlPage(STYLE);
+
 /** A page made by `formatHtmlDocument` may load only its own style. */
-export const DOCUMENT_CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-].join('; ');
+export const DOCUMENT_CONTENT_SECURITY_POLICY = PAGE.policy;
 
 /**
  * The conversation as one self-contained HTML file that runs nothing. It has no script, no image, no request.
@@ -52,32 +48,15 @@ export const DOCUMENT_CONTENT_SECURITY_POLICY = [
  */
 export function formatHtmlDocument(document: SessionDocument, layout: DocumentLayout): string {
   const { title } = toDocumentHeading(document.session, layout);
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${DOCUMENT_CONTENT_SECURITY_POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<meta name="referrer" content="no-referrer">
-<title>${escapeHtml(title)}</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<main>
-${formatSession(document, layout, 1)}
-</main>
-</body>
-</html>
-`;
+  return PAGE.format(title, formatSession(document, layout, 1));
 }
 
 function formatSession(document: SessionDocument, layout: DocumentLayout, level: 1 | 2): string {
   const { title, facts } = toDocumentHeading(document.session, layout);
   const heading = level === 1 ? title : `Sub-agent: ${title}`;
   return [
-    `<h1>${escapeHtml(heading)}</h1>`,
-    `<p class="facts">${facts.map(escapeHtml).join(' · ')}</p>`,
+    `<h1>${toHtml(heading)}</h1>`,
+    `<p class="facts">${facts.map(toHtml).join(' · ')}</p>`,
     ...toConversation(document.messages).map((turn) => formatTurn(turn, layout, document.session)),
     ...(document.isCut ? ['<p class="end">More messages than a document holds. The rest is left out.</p>'] : []),
     ...document.subagents.map((child) => `<section>${formatSession(child, layout, 2)}</section>`),
@@ -87,7 +66,7 @@ function formatSession(document: SessionDocument, layout: DocumentLayout, level:
 function formatTurn(turn: Turn, layout: DocumentLayout, { agent, is_subagent: isSubagent }: Session): string {
   const { kind, message, steps } = turn;
   return `<article class="${kind}" id="line-${message.line_number}">
-<h2>${escapeHtml(toTurnHeading(turn, layout, isSubagent))}</h2>
+<h2>${toHtml(toTurnHeading(turn, layout, isSubagent))}</h2>
 ${steps.map((step) => formatStep(step, agent)).join('\n')}
 </article>`;
 }
@@ -101,7 +80,7 @@ function formatStep(step: Step, agent: string): string {
     case 'result':
       return formatResult(step.block, agent);
     case 'other':
-      return `<p class="end">[${escapeHtml(step.block.block_type)}]</p>`;
+      return `<p class="end">[${toHtml(step.block.block_type)}]</p>`;
     case 'tool':
       return formatTool(step, agent);
   }
@@ -113,15 +92,15 @@ function formatTool({ use, result }: ToolStep, agent: string): string {
   const isFailed = result?.is_error === true;
   const diff = edits.map(({ before, after }) => `${toChange('del', before)}${toChange('ins', after)}`).join('');
   const input = diff === '' ? formatPlain(subject) : `<pre>${diff}</pre>`;
-  const line = escapeHtml(subject.replace(/\s+/g, ' ').slice(0, MAX_SUBJECT_LENGTH));
-  return `<details${isFailed ? ' class="failed" open' : ''}><summary><b>${escapeHtml(use.tool_name ?? 'tool')}</b>${
+  const line = toHtml(subject.replace(/\s+/g, ' ').slice(0, MAX_SUBJECT_LENGTH));
+  return `<details${isFailed ? ' class="failed" open' : ''}><summary><b>${toHtml(use.tool_name ?? 'tool')}</b>${
     isFailed ? ' (failed)' : ''
   } <span class="subject">${line}</span></summary>${input}${result === undefined ? '' : formatResult(result, agent)}</details>`;
 }
 
 function formatResult(block: ContentBlock, agent: string): string {
   const note = toLeftOutNote(agent, block);
-  return formatPlain(block.result_text ?? '') + (note === undefined ? '' : `<p class="end">${escapeHtml(note)}</p>`);
+  return formatPlain(block.result_text ?? '') + (note === undefined ? '' : `<p class="end">${toHtml(note)}</p>`);
 }
 
 const MAX_SUBJECT_LENGTH = 120;
@@ -129,9 +108,9 @@ const MAX_SUBJECT_LENGTH = 120;
 const MAX_FORMATTED_LENGTH = 100_000;
 
 const toChange = (tag: 'ins' | 'del', text: string): string =>
-  text === '' ? '' : `<${tag}>${escapeHtml(text.replace(/\n$/, ''))}</${tag}>`;
+  text === '' ? '' : `<${tag}>${toHtml(text.replace(/\n$/, ''))}</${tag}>`;
 
-const formatPlain = (text: string): string => (text === '' ? '' : `<pre>${escapeHtml(text)}</pre>`);
+const formatPlain = (text: string): string => (text === '' ? '' : `<pre>${toHtml(text)}</pre>`);
 
 function formatText(text: string): string {
   if (text.length > MAX_FORMATTED_LENGTH) return formatPlain(text);
@@ -145,12 +124,12 @@ function formatText(text: string): string {
 const markdown = new Marked({
   gfm: true,
   renderer: {
-    html: ({ text }) => escapeHtml(text),
+    html: ({ text }) => toHtml(text),
     // Inside certain tags, which are text here, marked would pass texts through unescaped.
     text(token) {
       return 'tokens' in token && token.tokens !== undefined
         ? this.parser.parseInline(token.tokens)
-        : escapeHtml(token.text);
+        : toHtml(token.text);
     },
     heading({ tokens }) {
       return `<p class="heading">${this.parser.parseInline(tokens)}</p>\n`;
@@ -158,12 +137,10 @@ const markdown = new Marked({
     link({ href, tokens }) {
       const inner = this.parser.parseInline(tokens);
       if (!/^(https?:\/\/|mailto:)/i.test(href)) return inner;
-      return `<a href="${escapeHtml(href)}" rel="noopener noreferrer nofollow">${inner}</a>`;
+      return `<a href="${toHtml(href)}" rel="noopener noreferrer nofollow">${inner}</a>`;
     },
-    image: ({ href, text }) => `[image ${escapeHtml(text)} ${escapeHtml(href)}]`,
-    code: ({ text }) => `<pre><code>${escapeHtml(text)}</code></pre>\n`,
+    image: ({ href, text }) => `[image ${toHtml(text)} ${toHtml(href)}]`,
+    code: ({ text }) => `<pre><code>${toHtml(text)}</code></pre>\n`,
     checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
   },
 });
-
-const escapeHtml = (text: string): string => escapeVisible(toVisible(text));

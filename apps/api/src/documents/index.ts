@@ -1,8 +1,8 @@
 export type { DocumentLayout } from './document-words.ts';
 export {
+  FIGURES_CONTENT_SECURITY_POLICY,
   type FiguresDocument,
   type FiguresTable,
-  FIGURES_CONTENT_SECURITY_POLICY,
   formatFiguresDocument,
   formatValue,
 } from './figures-document.ts';

@@ -96,7 +96,7 @@ async function showDestinations(context: CliContext, options: PlaceOptions): Pro
 async function addDestination(context: CliContext, name: string, options: AddOptions): Promise<void> {
   const { slack, webhook, email } = options;
   if ([slack, webhook, email].filter((value) => value !== undefined).length !== 1) {
-    throw new UsageError('Give one of --slack, --webhook and --email.');
+    throw new UsageError('Pass one of --slack, --webhook and --email.');
   }
   const json =
     email === undefined

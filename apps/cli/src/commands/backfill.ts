@@ -76,12 +76,12 @@ const collect = (value: string, values: string[]): string[] => [...values, value
 async function backfill(context: CliContext, given: string[], options: BackfillCommandOptions): Promise<void> {
   const paths = given.length > 0 ? checkGiven(given, options) : await choosePaths(context, options);
   if (paths === undefined) return;
-  const [{ isAttachmentPath }, { backfillWithProgress }, { formatReport }, { bringAttachments, showAttachments }] =
+  const [{ isAttachmentPath }, { backfillWithProgress }, { formatReport }, { uploadAttachments, showAttachments }] =
     await Promise.all([
       import('@recount/collect'),
       import('../backfill/backfill-with-progress.ts'),
       import('../backfill/format-report.ts'),
-      import('../backfill/bring-attachments.ts'),
+      import('../backfill/upload-attachments.ts'),
     ]);
   const isDryRun = options.dryRun ?? false;
   const signal = context.listenForInterruption();
@@ -98,7 +98,7 @@ async function backfill(context: CliContext, given: string[], options: BackfillC
       namesSkipped: options.verbose,
       signal,
     });
-    const attachments = await bringAttachments(context, paths, {
+    const attachments = await uploadAttachments(context, paths, {
       target: chosen?.target,
       asksFirst: !options.rescan,
       sinceMs: options.since,

@@ -105,7 +105,7 @@ export function createFindingsCommand(context: CliContext): Command {
 
 function toDate(text: string): string {
   const isDate = /^\d{4}-\d\d-\d\d$/.test(text) && new Date(text).toJSON()?.startsWith(text);
-  if (!isDate) throw new InvalidArgumentError('Give a date such as 2026-11-02.');
+  if (!isDate) throw new InvalidArgumentError('Pass a date such as 2026-11-02.');
   return text;
 }
 
@@ -128,7 +128,7 @@ async function dismiss(context: CliContext, kind: FindingKind, options: DismissO
   const [type] = types;
   const subject = type === undefined ? undefined : options[type];
   if (type === undefined || subject === undefined || types.length > 1) {
-    throw new UsageError('Give one of --session, --repository, --person and --tool.');
+    throw new UsageError('Pass one of --session, --repository, --person and --tool.');
   }
   if (type === 'tool' && KINDS_WITHOUT_TOOL.includes(kind)) {
     throw new UsageError(`${kind} is about no tool; use --session, --repository or --person.`);

@@ -266,7 +266,7 @@ async function openPsql(
   signal.addEventListener('abort', () => psql.kill(), { once: true });
   const failed = once(psql, 'error').then(([error]) => {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') throw new CliError('psql is not found on PATH. Give a query: recount sql "SELECT …"');
+    if (code === 'ENOENT') throw new CliError('psql is not found on PATH. Pass a query: recount sql "SELECT …"');
     throw error;
   });
   const [exitCode] = await Promise.race([once(psql, 'close'), failed]);

@@ -36,7 +36,7 @@ async function upload(context: CliContext, paths: string[], options: UploadOptio
     { isAttachmentPath },
     { backfillWithProgress },
     { describeSkip },
-    { bringAttachments, showAttachments },
+    { uploadAttachments, showAttachments },
     { createApiClient },
     { createHttpTarget },
     { findApi, NO_API_MESSAGE },
@@ -44,7 +44,7 @@ async function upload(context: CliContext, paths: string[], options: UploadOptio
     import('@recount/collect'),
     import('../backfill/backfill-with-progress.ts'),
     import('../backfill/format-report.ts'),
-    import('../backfill/bring-attachments.ts'),
+    import('../backfill/upload-attachments.ts'),
     import('../connection/api-client.ts'),
     import('../connection/http-target.ts'),
     import('../connection/find-api.ts'),
@@ -66,7 +66,7 @@ async function upload(context: CliContext, paths: string[], options: UploadOptio
   const { queued, alreadyThere, healed, skipped, failed } = report;
   const healedText = healed > 0 ? `${healed} there already, damaged, and stored again, ` : '';
   note(context, `${queued} uploaded, ${alreadyThere} there already, ${healedText}${skipped} skipped, ${failed} failed`);
-  const attachments = await bringAttachments(context, paths, { target, signal });
+  const attachments = await uploadAttachments(context, paths, { target, signal });
   showAttachments(context, attachments, { say: note });
   if (failed + attachments.failed + refused > 0) context.exitCode = 1;
   if (report.isInterrupted || signal.aborted) context.exitCode = INTERRUPTED_EXIT_CODE;

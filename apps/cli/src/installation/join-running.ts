@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
-import { bringAttachments, showAttachments } from '../backfill/bring-attachments.ts';
 import { formatReport } from '../backfill/format-report.ts';
+import { showAttachments, uploadAttachments } from '../backfill/upload-attachments.ts';
 import { createApiClient } from '../connection/api-client.ts';
 import { createHttpTarget } from '../connection/http-target.ts';
 import { readCredentials } from '../data-directory/credentials.ts';
@@ -39,7 +39,7 @@ export async function joinRunning(
   if (paths.length > 0) {
     const target = createHttpTarget(client);
     const { report, elapsedMs } = await backfillWithProgress(context, { paths, target, signal });
-    const attachments = await bringAttachments(context, paths, { target, signal });
+    const attachments = await uploadAttachments(context, paths, { target, signal });
     for (const line of formatReport(report, elapsedMs, false)) print(context, line);
     showAttachments(context, attachments);
     print(context, '');

@@ -4,8 +4,8 @@ import { countTranscriptsByStatus, listSessions, presentSessions, readSearchBack
 import { createDirectTarget, openDemo } from '@recount/ingest';
 import { readLogLevel } from '@recount/service/config';
 import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
-import { bringAttachments, showAttachments } from '../backfill/bring-attachments.ts';
 import { formatReport } from '../backfill/format-report.ts';
+import { showAttachments, uploadAttachments } from '../backfill/upload-attachments.ts';
 import { toOperator } from '../connection/operator.ts';
 import type { DataDirectory } from '../data-directory/data-directory.ts';
 import type { InstallationLock } from '../data-directory/installation-lock.ts';
@@ -82,7 +82,7 @@ async function ingest(
   if (paths.length > 0) {
     const target = createDirectTarget(connections, { workspaceId });
     const { report, elapsedMs, refused } = await backfillWithProgress(context, { paths, target, signal });
-    const attachments = await bringAttachments(context, paths, { target, signal });
+    const attachments = await uploadAttachments(context, paths, { target, signal });
     for (const line of formatReport(report, elapsedMs, false)) print(context, line);
     showAttachments(context, attachments);
     print(context, '');

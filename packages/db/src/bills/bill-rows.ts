@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { BillList } from '@recount/contract';
 import type { BillRow } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
@@ -137,15 +138,7 @@ export async function deleteBill(
   return lines;
 }
 
-export interface BillSummary {
-  vendor: string;
-  lines: number;
-  first_day: string;
-  last_day: string;
-  amount_usd: number;
-  /** ISO 8601. */
-  imported_at: string;
-}
+type BillSummary = BillList['bills'][number];
 
 /** The imported lines, summed by vendor. */
 export async function listBills(database: Database, workspaceId: string): Promise<BillSummary[]> {

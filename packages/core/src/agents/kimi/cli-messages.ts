@@ -23,6 +23,7 @@ interface CliStream {
   call: OpenCall | null;
 }
 
+/** The state of the reader of the older Kimi CLI's messages. */
 export interface KimiCliState {
   /** The latest streams, by the sub-agent's id; '' for the main agent. */
   streams: Map<string, CliStream>;

@@ -13,6 +13,7 @@ import { KIMI_TOOLS } from './tools.ts';
 import { KIMI_CODE_UNREAD } from './unread-types.ts';
 import { readCodeUsage } from './usage.ts';
 
+/** The state of the reader of a `wire.jsonl`. */
 interface KimiReaderState {
   /** As the session names it, which may be an alias. */
   model: string | null;

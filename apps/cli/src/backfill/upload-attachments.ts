@@ -18,7 +18,7 @@ interface BringOptions extends AttachmentBackfillOptions {
  * Delivers the files that agents keep with transcripts, from the given files, folders, archives and buckets, to the
  * target: see `backfillAttachments`. Throws UsageError for a remote location other than S3.
  */
-export async function bringAttachments(
+export async function uploadAttachments(
   context: CliContext,
   paths: readonly string[],
   { sinceMs, ...options }: BringOptions,

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { type AttachmentDelivery, DeliveryError } from '@recount/collect';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { createFakeContext } from '../testing/fake-context.ts';
-import { bringAttachments, showAttachments } from './bring-attachments.ts';
+import { showAttachments, uploadAttachments } from './upload-attachments.ts';
 
 const FILES = {
   'projects/-app/a/tool-results/toolu_01.txt': 'one',
@@ -37,7 +37,7 @@ beforeEach(async () => {
   refused = undefined;
 });
 
-const target: NonNullable<Parameters<typeof bringAttachments>[2]['target']> = {
+const target: NonNullable<Parameters<typeof uploadAttachments>[2]['target']> = {
   listAttachments: async (sessionId) => known.get(sessionId) ?? new Set(),
   async sendAttachment({ sessionId, path, sha256, modifiedAtMs, open }: AttachmentDelivery) {
     if (path === refused) throw new Error('not taken');
@@ -53,9 +53,9 @@ const target: NonNullable<Parameters<typeof bringAttachments>[2]['target']> = {
   },
 };
 
-const bring = (options: Partial<Parameters<typeof bringAttachments>[2]> = {}, paths = ['.']) => {
+const bring = (options: Partial<Parameters<typeof uploadAttachments>[2]> = {}, paths = ['.']) => {
   const context = { ...createFakeContext(), workingDirectory: folder };
-  return bringAttachments(context, paths, { target, signal: new AbortController().signal, ...options });
+  return uploadAttachments(context, paths, { target, signal: new AbortController().signal, ...options });
 };
 
 it('uploads the attachments of sessions, once', async () => {
