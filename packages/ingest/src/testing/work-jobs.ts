@@ -19,10 +19,11 @@ export async function workJobs(deps: Omit<HandleDeps, 'onReport'>, options: Proc
   }
 }
 
-/** Ends the pauses between attempts. */
+/** Ends the pauses between attempts. Locks no other jobs, which a worker may be about to hold. */
 export async function endPauses({ database }: DatabasePool): Promise<void> {
   await database.execute(sql`
-    WITH free AS MATERIALIZED (SELECT workspace_id, transcript_id FROM recount.ingest_jobs FOR UPDATE SKIP LOCKED)
+    WITH free AS MATERIALIZED (
+      SELECT workspace_id, transcript_id FROM recount.ingest_jobs WHERE not_before IS NOT NULL FOR UPDATE SKIP LOCKED)
     UPDATE recount.ingest_jobs AS j SET not_before = NULL FROM free AS f
     WHERE j.workspace_id = f.workspace_id AND j.transcript_id = f.transcript_id`);
 }
