@@ -2,8 +2,11 @@ import { isTextField, PERSON_FIELDS } from '@recount/contract/access';
 
 /** The parts of an answer that a reader may see. */
 export interface Mask {
-  /** True if the texts of a session may be shown; undefined stands for texts of no single session. */
-  keepsTexts(sessionId: string | undefined): boolean;
+  /**
+   * True if the texts of a session may be shown; undefined stands for texts of no single session. `sender` is the person
+   * of one version, where an object is about that.
+   */
+  keepsTexts(sessionId: string | undefined, sender: string | null | undefined): boolean;
   /** Changes the name of a person or machine; undefined leaves names as they are. */
   rename?: ((field: string, name: string) => string) | undefined;
 }
@@ -57,11 +60,12 @@ export function maskAnswer(answer: unknown, mask: Mask): unknown {
     if (Array.isArray(value)) return value.map((item) => visit(item, outer));
     if (!isMembers(value) || value instanceof Date) return value;
     const sessionId = sessionOf(value, outer);
+    const sender = 'sent_person' in value ? (value.sent_person as string | null) : undefined;
     const shown = mask.rename === undefined ? value : hideCandidates(value);
     return Object.fromEntries(
       Object.entries(shown).map(([name, member]) => {
         if (isTextField(name, value))
-          return [name, mask.keepsTexts(sessionId) ? member : toEmpty(name, member, sessionId)];
+          return [name, mask.keepsTexts(sessionId, sender) ? member : toEmpty(name, member, sessionId)];
         const named = PERSON_FIELDS.get(name);
         if (named !== undefined) return [name, renameAll(named, member, mask)];
         if (mask.rename !== undefined && isWords(name, member)) return [name, []];

@@ -48,8 +48,8 @@ export async function loadSessionDocument(database: Database, request: DocumentR
   };
   if (!request.hasSubagents || isRange) return document;
   const page = { sort: 'first_timestamp', order: 'asc', limit: MAX_SUBAGENTS } as const;
-  const person = request.onlyNames ?? undefined;
-  const children = { parentSessionId: session.session_id, person };
+  const onlyNames = request.onlyNames ?? undefined;
+  const children = { parentSessionId: session.session_id, person: onlyNames, onlyNames };
   const { sessions } = await listSessionPage(database, workspaceId, children, page);
   for (const child of sessions) {
     // A transcript may claim that a session is its own sub-agent.

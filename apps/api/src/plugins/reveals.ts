@@ -86,7 +86,9 @@ export function addReveals(app: ApiApp, { database: pool }: Pick<ApiDependencies
   ): Promise<Mask['keepsTexts'] | undefined> => {
     if (texts === 'none') return () => false;
     const people = await readSessionPeople(pool.database, workspaceOf(request), [...listTextSessions(answer)]);
-    if (texts === 'own') return (id) => (id === undefined ? isOfTexts : isOwn(people.get(id) ?? null));
+    if (texts === 'own')
+      return (id, sender) =>
+        id === undefined ? isOfTexts : isOwn(people.get(id) ?? null) && (sender === undefined || isOwn(sender));
     const others = [...people].filter(([, owner]) => !isOwn(owner)).map(([id]) => id);
     await noteReads(request, others);
     return undefined;

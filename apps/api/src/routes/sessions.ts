@@ -102,6 +102,7 @@ export function addSessionRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'datab
         machine,
         person,
         attributed,
+        onlyNames: filter.onlyNames,
         branch: gitBranch,
         repository,
         parentSessionId,
@@ -149,8 +150,9 @@ function addSingleSession(app: ApiApp, deps: Pick<ApiDependencies, 'database'>):
   app.get('/v1/sessions/:session_id/subagents', LIST_SESSION_SUBAGENTS, async (request) => {
     const workspaceId = workspaceOf(request);
     const { session_id: parentSessionId } = await requireSession(database, workspaceId, request.params.session_id);
-    const person = request.onlyNames ?? undefined;
-    return await listSessionPage(database, workspaceId, { parentSessionId, person }, request.query);
+    const onlyNames = request.onlyNames ?? undefined;
+    const filter = { parentSessionId, person: onlyNames, onlyNames };
+    return await listSessionPage(database, workspaceId, filter, request.query);
   });
 }
 

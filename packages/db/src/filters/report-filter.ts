@@ -4,6 +4,7 @@ import { opaqueWorkspaceId } from '../database/planner.ts';
 import { eq, type SQL, sql } from '../drizzle.cjs';
 import { type PeopleAttribution, readAttribution } from '../people/read-attribution.ts';
 import { usageDayRollup } from '../schema/rollups.ts';
+import { sessions, transcripts } from '../schema/transcripts.ts';
 import { workspaces } from '../schema/workspaces.ts';
 import { type AttributedName, isAttributedTo, isOneOf, toAttributed } from './attributed-to.ts';
 import { type ResolvedNames, resolveNames, type UnmatchedName, type WantedNames } from './resolve-names.ts';
@@ -19,12 +20,12 @@ export interface ReportRequest extends WantedNames {
   /** IANA name. */
   timeZone: string;
   subagents: 'include' | 'exclude' | 'only';
-  /** Limits the answer to sessions of people with these names; undefined means all. */
+  /** Limits the answer to sessions of people with these names, whose texts are theirs; undefined means all. */
   onlyNames?: readonly string[] | undefined;
 }
 
 /** A request for a workspace with its times as moments: `from` inclusive, `to` exclusive. */
-export interface ReportFilter extends ResolvedNames, Pick<ReportRequest, 'timeZone' | 'subagents'> {
+export interface ReportFilter extends ResolvedNames, Pick<ReportRequest, 'timeZone' | 'subagents' | 'onlyNames'> {
   workspaceId: string;
   from: string | null;
   to: string | null;
@@ -55,10 +56,10 @@ export async function resolveReportFilter(
   const people = await readAttribution(database, workspaceId);
   const resolved = await resolveNames(database, workspaceId, request, people);
   const { names, unmatched } = limitToNames(resolved, request.onlyNames);
-  const { timeZone, subagents } = request;
+  const { timeZone, subagents, onlyNames } = request;
   const times = { from: toMoment(request.from, clock), to: toMoment(request.to, clock) };
   return {
-    filter: { ...names, ...times, workspaceId, timeZone, subagents, people },
+    filter: { ...names, ...times, workspaceId, timeZone, subagents, onlyNames, people },
     unmatched,
     currencyLabel: row.currencyLabel,
   };
@@ -104,4 +105,26 @@ export interface PeopleFilter {
 export function isOfPeople(filter: PeopleFilter, person: SQL, time: SQL): SQL | undefined {
   const attributed = filter.attributed ?? (filter.person && toAttributed(filter.person));
   return attributed && isAttributedTo(person, time, attributed);
+}
+
+/**
+ * The condition that all versions of a session that have rows were sent by someone with one of the names, so that its
+ * texts are theirs. A session belongs to the sender of its first version, even if someone else has sent others, or one that
+ * contains it. Undefined without names.
+ */
+export function hasTextsOf(
+  { workspaceId, onlyNames }: Pick<ReportFilter, 'workspaceId' | 'onlyNames'>,
+  sessionId: SQL,
+): SQL | undefined {
+  if (onlyNames === undefined) return undefined;
+  return sql`NOT EXISTS (
+    SELECT FROM ${sessions} AS of_person
+    JOIN ${transcripts} AS of_texts
+      ON of_texts.workspace_id = of_person.workspace_id AND of_texts.session_id = of_person.session_id
+    WHERE of_person.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND of_person.session_id = ${sessionId}
+      AND of_texts.ingested_at IS NOT NULL
+      AND CASE
+        WHEN of_texts.person IS NULL THEN of_texts.uploader_key_id IS DISTINCT FROM of_person.uploader_key_id
+        ELSE NOT ${isOneOf(sql`of_texts.person`, onlyNames)}
+      END)`;
 }

@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import { sessions } from '../schema/transcripts.ts';
 
-/** The names under which sessions of a person arrive, exactly as sessions have them; the given name is one of them. */
+/** The names under which sessions of a person arrive, also exactly as sessions have them; the given name is one of them. */
 export async function listOwnNames(database: Database, workspaceId: string, person: string): Promise<string[]> {
   const { rows } = await database.execute<{ name: string }>(sql`
     SELECT n.name FROM analytics.person_names AS n
@@ -13,5 +13,5 @@ export async function listOwnNames(database: Database, workspaceId: string, pers
   const { rows: found } = await database.execute<{ name: string }>(sql`
     SELECT DISTINCT person AS name FROM ${sessions}
     WHERE workspace_id = ${workspaceId} AND lower(person) IN (SELECT lower(k) FROM unnest(${sql.param(keys)}::text[]) AS k)`);
-  return [...new Set([...found.map(({ name }) => name), person])];
+  return [...new Set([...found.map(({ name }) => name), ...keys])];
 }

@@ -1,7 +1,7 @@
 import type { ReportBody, ReportTotals } from '@recount/contract';
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import type { ReportFilter } from '../filters/report-filter.ts';
+import { hasTextsOf, type ReportFilter } from '../filters/report-filter.ts';
 import { type GroupPart, restrict } from './group-part.ts';
 import { type ReportPage, readGroups, readSessionCounts } from './report-groups.ts';
 import { toReportSource } from './report-source.ts';
@@ -28,6 +28,12 @@ const CALLS = {
   columns: toRollupSums(['calls', 'reads', 'edits', 'errors', 'output_bytes']),
 } satisfies GroupPart;
 
+/** Paths are texts, and roll-ups have the calls of all versions. */
+const toOwnCalls = (filter: ReportFilter) => ({
+  ...CALLS,
+  where: hasTextsOf(filter, sql`r.session_id`) ?? sql`true`,
+});
+
 /** Files that tools read and edited, by path and project. */
 export async function readFilesReport(
   database: Database,
@@ -39,7 +45,7 @@ export async function readFilesReport(
     FileFigures & Pick<Sums, 'projects'>,
     FileKeys
   >(database, filter, page, {
-    parts: [CALLS],
+    parts: [toOwnCalls(filter)],
     countsSessions: 'in total',
     aggregates: {
       calls: toSum('calls'),
@@ -82,7 +88,7 @@ async function readSessionsOfFiles(
   const { file_path, ...others } = CALLS.keys;
   const read = async (rows: readonly FileKeys[], keys: Readonly<Record<string, SQL>>) => {
     const paths = sql`${sql.param(rows.map((row) => row.file_path))}::text[]`;
-    const part = { ...restrict(CALLS, sql`r.file_path = ANY(${paths})`), keys };
+    const part = { ...restrict(toOwnCalls(filter), sql`r.file_path = ANY(${paths})`), keys };
     return rows.length === 0 ? new Map<string, number>() : await readSessionCounts(database, filter, part);
   };
   const inOne = await read(

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { isOneOf } from '../filters/attributed-to.ts';
-import { hasOneOf, hasWork, isOfPeople, type ReportFilter } from '../filters/report-filter.ts';
+import { hasOneOf, hasTextsOf, hasWork, isOfPeople, type ReportFilter } from '../filters/report-filter.ts';
 import { lastActivity, sessions, transcripts } from '../schema/transcripts.ts';
 
 /** A row set that search shows, with its session. */
@@ -77,6 +77,7 @@ function toConditions(filter: ReportFilter): SQL[] {
     filter.agent && isOneOf(sql`s.agent`, filter.agent),
     filter.machine && isOneOf(sql`s.machine`, filter.machine),
     isOfPeople(filter, sql`s.person`, sql`s.first_timestamp`),
+    hasTextsOf(filter, sql`s.session_id`),
     filter.model && hasOneOf(sql`s.models`, filter.model),
     filter.kindOfWork && hasWork(sql`s.session_id`, filter.workspaceId, filter.kindOfWork),
     filter.subagents === 'exclude' && sql`NOT t.is_subagent`,

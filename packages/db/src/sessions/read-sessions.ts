@@ -2,7 +2,7 @@ import type { SessionTotals } from '@recount/contract';
 import type { Database } from '../database/database.ts';
 import { and, asc, desc, eq, ilike, isNotNull, lte, type PgColumn, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { isOneOf } from '../filters/attributed-to.ts';
-import { hasOneOf, hasWork, isOfPeople, type PeopleFilter } from '../filters/report-filter.ts';
+import { hasOneOf, hasTextsOf, hasWork, isOfPeople, type PeopleFilter } from '../filters/report-filter.ts';
 import { showPeople } from '../people/show-people.ts';
 import { fileDayRollup, indexedPath, toolDayRollup } from '../schema/rollups.ts';
 import { sessionAnnotations } from '../schema/session-annotations.ts';
@@ -36,6 +36,8 @@ export interface SessionFilter {
   machine?: readonly string[] | undefined;
   person?: readonly string[] | undefined;
   attributed?: PeopleFilter['attributed'];
+  /** Only sessions whose texts are of someone with one of these names. */
+  onlyNames?: readonly string[] | undefined;
   model?: readonly string[] | undefined;
   kindOfWork?: readonly string[] | undefined;
   /** Sessions with activity at or after `from` and before `to`; ISO 8601. */
@@ -147,6 +149,7 @@ function toConditions(filter: SessionFilter, workspaceId: string): (SQL | undefi
     filter.repository && isOneOf(sql`${sessions.repository}`, filter.repository),
     filter.machine && isOneOf(sql`${sessions.machine}`, filter.machine),
     isOfPeople(filter, sql`${sessions.person}`, sql`${sessions.first_timestamp}`),
+    hasTextsOf({ workspaceId, onlyNames: filter.onlyNames }, sql`${sessions.session_id}`),
     equals(sessions.parent_session_id, filter.parentSessionId),
     equals(sessions.is_subagent, filter.isSubagent),
     filter.model && hasOneOf(sql`${sessions.models}`, filter.model),

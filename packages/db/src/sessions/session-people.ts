@@ -5,7 +5,8 @@ import { liveStreams } from '../schema/live.ts';
 import { sessions, transcripts } from '../schema/transcripts.ts';
 
 /**
- * The person of each session, by its id; null if unknown. A session without an ingested transcript has the person of its
+ * The person of each session's texts, by its id; null if unknown. It is the person of its primary version, which may be
+ * someone else than the session's, whose bytes that version then contains. A session without an ingested transcript has the person of its
  * streams, if they agree. Leaves out ids that are neither.
  */
 export async function readSessionPeople(
@@ -17,7 +18,12 @@ export async function readSessionPeople(
   if (ids.length === 0) return new Map();
   const list = sql`${sql.param(ids)}::text[]`;
   const { rows } = await database.execute<{ session_id: string; person: string | null }>(sql`
-    SELECT session_id, person FROM ${sessions} WHERE workspace_id = ${workspaceId} AND session_id = ANY(${list})`);
+    SELECT s.session_id,
+      CASE WHEN p.person IS NULL AND p.uploader_key_id IS NOT DISTINCT FROM s.uploader_key_id THEN s.person
+        ELSE coalesce(p.person, p.uploader_key_id) END AS person
+    FROM ${sessions} AS s
+    JOIN ${transcripts} AS p ON p.workspace_id = s.workspace_id AND p.id = s.primary_transcript_id
+    WHERE s.workspace_id = ${workspaceId} AND s.session_id = ANY(${list})`);
   const people = new Map(rows.map(({ session_id, person }) => [session_id, person]));
   const missing = ids.filter((id) => !people.has(id));
   if (missing.length === 0) return people;
