@@ -12,6 +12,7 @@ import {
   toNewRowSet,
 } from '@recount/db';
 import { type RawStore, RawStoreError } from '@recount/storage';
+import pLimit from 'p-limit';
 import { ulid } from 'ulid';
 import { hashRedacted } from '../raw-objects/redact-raw-object.ts';
 import { createRedaction, readEarlierSecrets } from '../secrets/redaction.ts';
@@ -60,6 +61,8 @@ export class TranscriptPlanner {
   readonly #transaction: Database;
   readonly #rawStore: RawStore;
   readonly #options: PlanOptions;
+  /** The connection runs one statement at a time, while objects are read together. */
+  readonly #inTurn = pLimit(1);
 
   constructor(transaction: Database, rawStore: RawStore, options: PlanOptions) {
     this.#transaction = transaction;
@@ -93,7 +96,8 @@ export class TranscriptPlanner {
     const { extension, lost } = await findExtension(this.#rawStore, transcript, others, comparing);
     this.lost.push(...lost);
     if (extension === undefined) return false;
-    await supersedeTranscripts(this.#transaction, transcript.workspace_id, [transcript], extension.id);
+    const { workspace_id: workspaceId } = transcript;
+    await this.#inTurn(() => supersedeTranscripts(this.#transaction, workspaceId, [transcript], extension.id));
     this.superseded.push(transcript);
     this.done.push({ transcript, isSuperseded: true, hasSecrets: () => true });
     return true;
@@ -102,17 +106,21 @@ export class TranscriptPlanner {
   async #open({ transcript, others }: VersionedTranscript): Promise<PlannedTranscript> {
     const { versions, redactionMode, maxLineBytes, mayResume } = this.#options;
     const [transaction, rawStore] = [this.#transaction, this.#rawStore];
-    const earlier = await readEarlierSecrets({ transaction, rawStore }, transcript);
+    const earlier = await this.#inTurn(() => readEarlierSecrets({ transaction, rawStore }, transcript));
     const redaction = await createRedaction(redactionMode, { maxLineBytes, earlier });
-    const resumePoint = mayResume ? await findResumePoint(transaction, transcript, others, versions) : undefined;
-    if (resumePoint !== undefined) await preferIndexes(transaction);
-    const arrivals = await this.#findArrivals(transcript);
+    const { resumePoint, arrivals } = await this.#inTurn(async () => {
+      const found = mayResume ? await findResumePoint(transaction, transcript, others, versions) : undefined;
+      if (found !== undefined) await preferIndexes(transaction);
+      return { resumePoint: found, arrivals: await this.#findArrivals(transcript) };
+    });
     const isHeld = transcript.size_bytes <= MAX_HELD_BYTES && resumePoint === undefined;
     const source = isHeld ? await this.#holdObject(transcript) : rawStore;
     const parsing = { ...this.#options, arrivals, redaction, resumePoint };
     const parsed = await parseRawObject(source, transcript, others, parsing);
-    await deleteTranscriptRows(transaction, transcript.workspace_id, toRowSetIds([transcript]));
-    const rowSet = await this.#toRowSet({ transcript, others }, resumePoint);
+    const rowSet = await this.#inTurn(async () => {
+      await deleteTranscriptRows(transaction, transcript.workspace_id, toRowSetIds([transcript]));
+      return await this.#toRowSet({ transcript, others }, resumePoint);
+    });
     this.done.push({ transcript, isSuperseded: false, hasSecrets: () => redaction.hasChanged });
     return { transcript, rowSet, others, resumePoint, redaction, ...parsed };
   }
