@@ -409,16 +409,13 @@ describe('reads of others’ texts', () => {
     // An hour that ends between the reads has another entry.
     for (; hour !== toHour(); log = await readAsEve()) hour = toHour();
     expect(log.ofFigures).toEqual([]);
+    const entry = { action: 'texts.read', actor_name: 'dashboard of Eve', actor_person: 'eve', details: {} };
     expect(log.ofSession).toMatchObject([
-      {
-        action: 'texts.read',
-        actor_name: 'dashboard of Eve',
-        actor_person: 'eve',
-        subjects: ['session-of-bob'],
-        details: {},
-      },
+      // A document has the sub-agents, too.
+      { ...entry, subjects: ['session-of-bob:of-bob'] },
+      { ...entry, subjects: ['session-of-bob'] },
     ]);
-    const subjects = log.ofAll.flatMap((entry) => entry.subjects);
+    const subjects = log.ofAll.flatMap((each) => each.subjects);
     expect(subjects).toContain('session-of-ann');
     expect(new Set(subjects).size).toBe(subjects.length);
     const changes = (await (await api.fetch('/v1/audit?kind=changes')).json()) as AuditList;

@@ -30,21 +30,26 @@ const isEmptyText = (value: unknown): boolean =>
   value === '' ||
   (isMembers(value) && !(value instanceof Date) && Object.keys(value).length === 0);
 
-/** The ids of the sessions that an answer shows texts of. */
-export function listTextSessions(answer: unknown): Set<string> {
-  const ids = new Set<string>();
+/** The sessions that an answer shows texts of, with the people of single versions that it names. */
+export function listTextSenders(answer: unknown): Map<string, Set<string | null>> {
+  const senders = new Map<string, Set<string | null>>();
+  const add = (sessionId: string, value: Members): void => {
+    const known = senders.get(sessionId) ?? new Set();
+    if ('sent_person' in value) known.add(value.sent_person as string | null);
+    senders.set(sessionId, known);
+  };
   const visit = (value: unknown, outer: string | undefined): void => {
     if (Array.isArray(value)) for (const item of value) visit(item, outer);
     else if (isMembers(value)) {
       const sessionId = sessionOf(value, outer);
       for (const [name, member] of Object.entries(value)) {
         if (!isTextField(name, value)) visit(member, sessionId);
-        else if (sessionId !== undefined && !isEmptyText(member)) ids.add(sessionId);
+        else if (sessionId !== undefined && !isEmptyText(member)) add(sessionId, value);
       }
     }
   };
   visit(answer, undefined);
-  return ids;
+  return senders;
 }
 
 /** Titles are never null; without one, a session is called by its id. */

@@ -21,6 +21,8 @@ interface EventStreamOptions extends Pacing {
   session: LiveSessionKey;
   /** Send events after this one. */
   afterId: number;
+  /** Only of streams that someone with one of these names has sent; null means all. */
+  onlyNames: readonly string[] | null;
   /** True to wait for more once no stream of the session is open. */
   isFollowing: boolean;
   heartbeatMs: number;
@@ -45,7 +47,7 @@ export async function* toEventStream(
   deps: { database: Database; bell: LiveBell },
   options: EventStreamOptions,
 ): AsyncGenerator<string> {
-  const { signal, heartbeatMs } = options;
+  const { signal, heartbeatMs, onlyNames } = options;
   let { session, afterId } = options;
   let sentAtMs = performance.now();
   yield* paced(`retry: ${RETRY_MS}\n\n`, options);
@@ -54,7 +56,7 @@ export async function* toEventStream(
     try {
       // Checked before the events, so if a stream was closed then, all its events are there.
       const isOver = !options.isFollowing && !(await isRunning(deps.database, session));
-      const events = await listLiveEvents(deps.database, session, { afterId, limit: EVENTS_PER_READ });
+      const events = await listLiveEvents(deps.database, session, { afterId, limit: EVENTS_PER_READ, onlyNames });
       if (events.length > 0) {
         const text = events.map((event) => toEventText(session.sessionId, event)).join('');
         if (text !== '') {

@@ -1,10 +1,10 @@
 import { type ApiKeyScope, TEXT_PARAMETERS } from '@recount/contract/access';
-import { addTextReads, type DatabasePool, listOwnNames, readSessionPeople } from '@recount/db';
+import { addTextReads, type DatabasePool, hasTextsOfOthers, listOwnNames, readSessionPeople } from '@recount/db';
 import type { FastifyRequest } from 'fastify';
 import { type Access, decide, type Reveals, toAccess } from '../access/access.ts';
 import { type FoundSession, findSubject } from '../access/find-subject.ts';
 import { findHiddenNames } from '../access/hidden-names.ts';
-import { listTextSessions, type Mask, maskAnswer } from '../access/mask-answer.ts';
+import { listTextSenders, type Mask, maskAnswer } from '../access/mask-answer.ts';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 import { actorOf, missingScope, workspaceOf } from './authentication.ts';
@@ -62,9 +62,13 @@ export function addReveals(app: ApiApp, { database: pool }: Pick<ApiDependencies
     const wrong = await hidden?.translate(queryOf(request));
     if (wrong !== undefined) throw hiddenName(wrong.field);
     if (reveals === 'texts' && session !== null) {
-      if (!isOwn(session.person)) await noteReads(request, [session.id]);
-      // Decided as a whole; only names are left to hide.
-      request.reveal = toReveal(async () => undefined, hidden?.rename);
+      const readsOthers =
+        !isOwn(session.person) ||
+        (access.texts === 'all' && (await hasTextsOfOthers(pool.database, holder.workspaceId, session.id, ownNames)));
+      if (readsOthers) await noteReads(request, [session.id]);
+      // Decided as a whole; what is left is to hide names, and to note other sessions, such as sub-agents in a document.
+      const noteOthers = (answer: unknown) => chooseTexts(request, { texts: 'all', isOwn, isOfTexts: true }, answer);
+      request.reveal = toReveal(access.texts === 'all' ? noteOthers : async () => undefined, hidden?.rename);
     } else {
       const isOfTexts = reveals === 'texts';
       request.reveal = toReveal(
@@ -85,11 +89,14 @@ export function addReveals(app: ApiApp, { database: pool }: Pick<ApiDependencies
     answer: unknown,
   ): Promise<Mask['keepsTexts'] | undefined> => {
     if (texts === 'none') return () => false;
-    const people = await readSessionPeople(pool.database, workspaceOf(request), [...listTextSessions(answer)]);
+    const senders = listTextSenders(answer);
+    const people = await readSessionPeople(pool.database, workspaceOf(request), [...senders.keys()]);
     if (texts === 'own')
       return (id, sender) =>
         id === undefined ? isOfTexts : isOwn(people.get(id) ?? null) && (sender === undefined || isOwn(sender));
-    const others = [...people].filter(([, owner]) => !isOwn(owner)).map(([id]) => id);
+    const isOfOther = ([id, owner]: [string, string | null]): boolean =>
+      !isOwn(owner) || ![...(senders.get(id) ?? [])].every(isOwn);
+    const others = [...people].filter(isOfOther).map(([id]) => id);
     await noteReads(request, others);
     return undefined;
   };

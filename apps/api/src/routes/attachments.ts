@@ -147,7 +147,7 @@ function addAttachmentReading(app: ApiApp, deps: Deps): void {
   app.get('/v1/sessions/:session_id/attachments', LIST_ATTACHMENTS, async (request) => {
     const workspaceId = workspaceOf(request);
     const { limit, cursor } = request.query;
-    const page = { after: parseCursor(cursorSchema, cursor), limit: limit + 1 };
+    const page = { after: parseCursor(cursorSchema, cursor), limit: limit + 1, onlyNames: request.onlyNames };
     const { session_id: name } = request.params;
     const named = await listAttachments(database, workspaceId, name, page);
     // The session is looked up only if its id has no attachments, because they may exist before any of its transcripts.

@@ -119,6 +119,7 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
         // The id may be from before the session was deleted and started again.
         afterId: lastId > (live?.last_event_id ?? 0) ? 0 : lastId,
         isFollowing: request.query.follow,
+        onlyNames: request.onlyNames,
         ...reader,
       },
     );

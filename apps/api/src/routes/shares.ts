@@ -146,7 +146,8 @@ export function addDocumentRoutes(app: ApiApp, deps: Deps): void {
     if (format === 'html') reply.header('content-security-policy', DOCUMENT_CONTENT_SECURITY_POLICY);
     reply.type(mediaType);
     if (download) reply.header('content-disposition', toAttachment(session.session_id, extension));
-    return reply.serializer(asIs).send(await render(format, document, layout));
+    const shown = request.reveal === null ? document : await request.reveal(document);
+    return reply.serializer(asIs).send(await render(format, shown, layout));
   });
 }
 
@@ -166,6 +167,8 @@ export async function addShareRoutes(parent: ApiApp, deps: ViewDeps): Promise<vo
       const { expires_in_days: days, sanitize, subagents, from_line, to_line, time_zone: timeZone } = request.body;
       const options = { redact: true, sanitize, subagents, from_line, to_line, onlyNames: request.onlyNames };
       const { document, counts, session } = await readDocument(workspaceId, request.params.session_id, options);
+      // Notes the reads of its sub-agents. Admins see all names.
+      await request.reveal?.(document);
       const layout = { timeZone, currencyLabel: await readCurrencyLabel(deps, workspaceId) };
       const { formatHtmlDocument } = await loadDocuments();
       const { share, token } = await deps.database.withTransaction((transaction) =>

@@ -2,16 +2,31 @@ import type { AttachmentReference } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { isAfter, readPages } from '../database/read-pages.ts';
 import { and, asc, eq, inArray, sql } from '../drizzle.cjs';
+import { isOneOf } from '../filters/attributed-to.ts';
 import { type AttachmentRow, attachments } from '../schema/attachments.ts';
 import { sessions } from '../schema/transcripts.ts';
 
-/** A page of a session's attachments, by path; a path has several if several uploaders uploaded different bytes. */
+interface AttachmentPage {
+  after?: { path: string; id: string } | undefined;
+  limit: number;
+  onlyNames?: readonly string[] | null;
+}
+
+/**
+ * A page of a session's attachments, by path; a path has several if several uploaders uploaded different bytes. With
+ * `onlyNames`, those that someone with one of these names, or the uploader of their session, has sent.
+ */
 export async function listAttachments(
   database: Database,
   workspaceId: string,
   sessionId: string,
-  { after, limit }: { after?: { path: string; id: string } | undefined; limit: number },
+  { after, limit, onlyNames }: AttachmentPage,
 ): Promise<AttachmentRow[]> {
+  const isOfNames =
+    onlyNames &&
+    sql`CASE WHEN ${attachments.person} IS NOT NULL THEN ${isOneOf(sql`${attachments.person}`, onlyNames)}
+      ELSE EXISTS (SELECT FROM ${sessions} AS s WHERE s.workspace_id = ${workspaceId} AND s.session_id = ${sessionId}
+        AND s.uploader_key_id = ${attachments.uploader_key_id}) END`;
   return await database
     .select()
     .from(attachments)
@@ -20,6 +35,7 @@ export async function listAttachments(
         eq(attachments.workspace_id, workspaceId),
         eq(attachments.session_id, sessionId),
         after && sql`(${attachments.path}, ${attachments.id}) > (${after.path}, ${after.id})`,
+        isOfNames ?? undefined,
       ),
     )
     .orderBy(asc(attachments.path), asc(attachments.id))

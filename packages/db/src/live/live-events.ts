@@ -1,8 +1,9 @@
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, gt, sql } from '../drizzle.cjs';
+import { isOneOf } from '../filters/attributed-to.ts';
 import { liveEvents, liveSessions, liveStreams } from '../schema/live.ts';
 import { transcriptMessages } from '../schema/messages.ts';
-import { transcripts } from '../schema/transcripts.ts';
+import { sessions, transcripts } from '../schema/transcripts.ts';
 import { isLiveSession, type LiveSessionKey, type LiveSessionRow } from './live-sessions.ts';
 
 export interface NewLiveEvent {
@@ -57,17 +58,30 @@ export async function addLiveEvents(
 
 export type LiveEventRow = Pick<typeof liveEvents.$inferSelect, 'id' | 'stream_id' | 'name' | 'data'>;
 
-/** The events of a session after the one with id `afterId`, in order. */
+/** The events of a session after the one with id `afterId`, in order; with `onlyNames`, only of streams that these people sent. */
 export async function listLiveEvents(
   database: Database,
   { workspaceId, sessionId }: LiveSessionKey,
-  { afterId, limit }: { afterId: number; limit: number },
+  { afterId, limit, onlyNames }: { afterId: number; limit: number; onlyNames?: readonly string[] | null },
 ): Promise<LiveEventRow[]> {
+  const isOfNames =
+    onlyNames &&
+    sql`EXISTS (
+      SELECT FROM ${liveStreams} AS o
+      LEFT JOIN ${sessions} AS s ON s.workspace_id = o.workspace_id AND s.session_id = o.session_id
+      WHERE o.workspace_id = ${workspaceId} AND o.id = ${liveEvents.stream_id}
+        AND CASE WHEN o.person IS NULL THEN o.uploader_key_id = s.uploader_key_id
+          ELSE ${isOneOf(sql`o.person`, onlyNames)} END)`;
   return await database
     .select({ id: liveEvents.id, stream_id: liveEvents.stream_id, name: liveEvents.name, data: liveEvents.data })
     .from(liveEvents)
     .where(
-      and(eq(liveEvents.workspace_id, workspaceId), eq(liveEvents.session_id, sessionId), gt(liveEvents.id, afterId)),
+      and(
+        eq(liveEvents.workspace_id, workspaceId),
+        eq(liveEvents.session_id, sessionId),
+        gt(liveEvents.id, afterId),
+        isOfNames ?? undefined,
+      ),
     )
     .orderBy(asc(liveEvents.id))
     .limit(limit);

@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts';
-import { sql } from '../drizzle.cjs';
+import { type SQL, sql } from '../drizzle.cjs';
+import { isOneOf } from '../filters/attributed-to.ts';
 import { attachments } from '../schema/attachments.ts';
 import { liveStreams } from '../schema/live.ts';
 import { sessions, transcripts } from '../schema/transcripts.ts';
@@ -60,6 +61,30 @@ export async function findPartOfSession(
     WHERE p.workspace_id = ${workspaceId} AND p.id = ${id}`);
   const [row] = rows;
   return row && { sessionId: row.session_id, person: row.person, isOfPerson: row.is_of_person };
+}
+
+/**
+ * True if someone who has none of the names, the reader's, has sent a part of the session (a version, an attachment, a
+ * stream). Without names, that is anyone who is known.
+ */
+export async function hasTextsOfOthers(
+  database: Database,
+  workspaceId: string,
+  sessionId: string,
+  names: readonly string[],
+): Promise<boolean> {
+  const part = (table: typeof transcripts | typeof attachments | typeof liveStreams): SQL => sql`
+    SELECT person, uploader_key_id FROM ${table} WHERE workspace_id = ${workspaceId} AND session_id = ${sessionId}`;
+  const isOfOther =
+    names.length === 0
+      ? sql`p.person IS NOT NULL`
+      : sql`CASE WHEN p.person IS NULL THEN p.uploader_key_id IS DISTINCT FROM s.uploader_key_id
+          ELSE NOT ${isOneOf(sql`p.person`, names)} END`;
+  const { rows } = await database.execute(sql`
+    SELECT FROM (${part(transcripts)} UNION ALL ${part(attachments)} UNION ALL ${part(liveStreams)}) AS p
+    LEFT JOIN ${sessions} AS s ON s.workspace_id = ${workspaceId} AND s.session_id = ${sessionId}
+    WHERE ${isOfOther} LIMIT 1`);
+  return rows.length > 0;
 }
 
 /** The names of all machines with sessions, at most `limit`, in no order. */
