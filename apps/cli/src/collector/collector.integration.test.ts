@@ -596,7 +596,8 @@ describe('recount connect and disconnect', () => {
     expect(await list()).toContain('.config/opencode/plugins/recount.js');
     expect(await runRecount(home, ['disconnect'])).toMatchObject({ exitCode: 0 });
     expect(await readFile(join(home, '.claude/settings.json'), 'utf8')).toBe(before);
-    expect(await list()).toEqual(listed);
+    // A sender that had only just been started makes its folder again, and deletes it itself.
+    await vi.waitFor(async () => expect(await list()).toEqual(listed), PATIENCE);
   });
 
   it('leave what others put into folders that they made', async () => {
@@ -609,7 +610,7 @@ describe('recount connect and disconnect', () => {
     await writeFile(join(home, '.recount/credentials.json'), '{}');
     await writeFile(join(home, '.pi/agent/extensions/theirs.js'), '');
     expect(await runRecount(home, ['disconnect'])).toMatchObject({ exitCode: 0 });
-    expect(await readdir(join(home, '.recount'))).toEqual(['credentials.json']);
+    await vi.waitFor(async () => expect(await readdir(join(home, '.recount'))).toEqual(['credentials.json']), PATIENCE);
     expect(await readdir(join(home, '.pi/agent/extensions'))).toEqual(['theirs.js']);
   });
 
