@@ -15,7 +15,8 @@ const vendorField = z.enum(BILL_VENDORS).describe('Whose bill it is');
 
 const billRowSchema = z
   .strictObject({
-    day: dayField,
+    // The report reads from the day before to the day after, which must be days as well.
+    day: dayField.refine((day) => day >= '2000' && day < '2200', 'A day from 2000-01-01 to 2199-12-31'),
     kind: z.enum(['cost', 'usage']).describe('An amount, or tokens without one'),
     model: labelField,
     lineItem: labelField,

@@ -64,6 +64,7 @@ describe('a link of a key', () => {
     const whoami = (await (await ask('/v1/whoami')).json()) as Whoami;
     expect(whoami).toMatchObject({ key_id: id, workspace_id: HOME_WORKSPACE, role: 'viewer' });
     expect(whoami.person).toBe('ada@example.org');
+    expect(api.logLines.filter((line) => line.includes('"level":50'))).toEqual([]);
     await expectProblem(await ask('/v1/keys'), 403, 'missing-scope');
     await expectRefused(code);
     const { entries } = (await (await api.fetch(`/v1/audit?subject=${id}`)).json()) as AuditList;

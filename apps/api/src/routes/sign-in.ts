@@ -1,4 +1,4 @@
-import { signedInSchema, signedOutSchema, toRole, whoamiSchema } from '@recount/contract';
+import { type SignedIn, signedInSchema, signedOutSchema, toRole, whoamiSchema } from '@recount/contract';
 import {
   createSignIn,
   type Database,
@@ -93,7 +93,7 @@ type Sign = (transaction: Database, browser: string | null) => Promise<SignInSec
 /** Signs a browser in, and its page's former sign-in out. Undefined if `sign` refuses. */
 const createSigner =
   ({ withTransaction }: DatabasePool) =>
-  async (request: FastifyRequest, reply: FastifyReply, sign: Sign): Promise<FastifyReply | undefined> => {
+  async (request: FastifyRequest, reply: FastifyReply, sign: Sign): Promise<SignedIn | undefined> => {
     const former = readSignIn(request);
     const secrets = await withTransaction(async (transaction) => {
       const made = await sign(transaction, toBrowserName(request.headers['user-agent']));
@@ -104,7 +104,8 @@ const createSigner =
     if (secrets === undefined) return undefined;
     if (former !== undefined) clearSignInCookie(reply, former);
     setSignInCookie(request, reply, secrets, SIGN_IN_MAX_AGE_S);
-    return reply.header('cache-control', 'no-store').send({ page: secrets.page });
+    reply.header('cache-control', 'no-store');
+    return { page: secrets.page };
   };
 
 /** Signs a browser in to the dashboard. It sends its API key once, and gets two secrets. */
