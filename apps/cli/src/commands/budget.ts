@@ -47,7 +47,7 @@ A budget counts dollars at list prices, or tokens, of everything or of what its 
 \`recount report\`. A worker looks once a minute, and warns of each threshold once in a period. What comes in later, and
 prices that change, never make it warn of the same again.
 
-The forecast is that of \`recount report forecast\`. A day is an anomaly if it exceeds ${DEFAULT_ANOMALY_FACTOR} times the median of the days with
+\`recount report forecast\` makes the forecast. A day is an anomaly if it exceeds ${DEFAULT_ANOMALY_FACTOR} times the median of the days with
 use among the 28 before it, if there are at least seven.
 
 Examples:

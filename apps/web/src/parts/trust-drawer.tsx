@@ -45,7 +45,7 @@ function Reconciliation({ query }: { query: TrustProps['query'] }): ReactNode {
     <Answered of={report}>
       {({ totals }) =>
         totals.sessions === 0 ? (
-          <p>No agent reported a total of its own for these sessions.</p>
+          <p>No agent reported a total for these sessions.</p>
         ) : (
           <p>
             In {formatCount(totals.sessions)} sessions the agent wrote its own total:{' '}

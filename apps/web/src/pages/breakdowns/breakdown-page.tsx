@@ -253,7 +253,7 @@ function toColumns(breakdown: Breakdown, view: ReportProps['view'], names: reado
 interface RowNameProps {
   breakdown: Breakdown;
   row: Row;
-  /** Of all rows. */
+  /** The names in all rows. */
   names: readonly (string | null)[];
   links: Links | undefined;
 }
