@@ -93,6 +93,27 @@ describe.skipIf(isOnCitus())('a role that owns the database and is no superuser'
     expect(await listReaders()).toEqual([]);
   });
 
+  it('ends a query that takes an advisory lock, lets it make no temporary table, and deletes its large objects', async () => {
+    const { type, listReaders, serverUrl, name } = await createOwner('CREATEROLE');
+    await type('migrate');
+    const makeTable = 'BEGIN READ WRITE; CREATE TEMPORARY TABLE filled AS SELECT 1 AS one; COMMIT';
+    expect(await type('sql', makeTable)).toMatchObject({
+      exitCode: 1,
+      err: expect.stringContaining('permission denied to create temporary tables'),
+    });
+    const makeObject = 'BEGIN READ WRITE; SELECT lo_create(0); COMMIT';
+    expect(await type('sql', makeObject)).toMatchObject({ exitCode: 0 });
+    await withClient(toDatabaseUrl(serverUrl, name), async (client) => {
+      expect((await client.query('SELECT FROM pg_largeobject_metadata')).rowCount).toBe(0);
+    });
+    expect(await type('sql', 'SELECT pg_advisory_lock(1), pg_sleep(600)')).toMatchObject({
+      exitCode: 1,
+      err: expect.stringContaining('or an advisory lock'),
+    });
+    expect(await listReaders()).toEqual([]);
+    expect(await type('verify')).toMatchObject({ exitCode: 0 });
+  });
+
   it.each([[], ['--write']])(
     'ends the statement and drops the role when interrupted, with options %j',
     async (...scope) => {

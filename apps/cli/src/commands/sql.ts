@@ -28,6 +28,8 @@ const NAMELESS = 'Names of people and machines are NULL where the workspace hide
 const OTHER_SCHEMA = /^permission denied for schema analytics$/;
 const NAMES_HINT =
   'Of several workspaces, one is read through views without a schema: write `FROM daily_usage`, or give --all-workspaces.';
+const ADMIN_SHUTDOWN = '57P01';
+const ENDED_HINT = 'recount ends a transaction that takes ten minutes, or an advisory lock.';
 
 export function createSqlCommand(context: CliContext): Command {
   return new Command('sql')
@@ -167,11 +169,13 @@ async function runQuery(
     signal.addEventListener('abort', cancel, { once: true });
     signal.throwIfAborted();
     // As arrays, because two columns may have the same name.
-    const result = await client.query<unknown[]>({ text: query, rowMode: 'array' }).catch(({ message }: Error) => {
-      signal.throwIfAborted();
-      const hint = OTHER_SCHEMA.test(message) ? `. ${NAMES_HINT}` : '';
-      throw new CliError(`Postgres: ${message}${hint}`);
-    });
+    const result = await client
+      .query<unknown[]>({ text: query, rowMode: 'array' })
+      .catch((error: Error & { code?: string }) => {
+        signal.throwIfAborted();
+        const hint = OTHER_SCHEMA.test(error.message) ? NAMES_HINT : error.code === ADMIN_SHUTDOWN ? ENDED_HINT : '';
+        throw new CliError(`Postgres: ${error.message}${hint && `. ${hint}`}`);
+      });
     // Of several statements, the last one that returned rows.
     const shown = [result].flat().findLast(({ fields }) => fields?.length > 0);
     const names = toUniqueNames(shown?.fields.map(({ name }) => name) ?? []);

@@ -27,6 +27,8 @@ async function connect({ user, password }: DatabaseReader): Promise<pg.Client> {
 const exists = async ({ user }: DatabaseReader): Promise<boolean> =>
   (await pool.pool.query('SELECT FROM pg_roles WHERE rolname = $1', [user])).rowCount === 1;
 
+const waitForEnd = (client: pg.Client): Promise<unknown> => new Promise((resolve) => client.once('end', resolve));
+
 describe.skipIf(isOnCitus())('a reader', () => {
   it('is dropped with the statement that it runs', async () => {
     const reader = await createDatabaseReader(pool, { workspaceId: TEST_WORKSPACE });
@@ -67,6 +69,68 @@ describe.skipIf(isOnCitus())('a reader', () => {
     expect(await exists(reader)).toBe(false);
     await client.end().catch(() => undefined);
   });
+
+  it('makes no temporary table and no large object, whatever its session sets', async () => {
+    const reader = await createDatabaseReader(pool, { workspaceId: TEST_WORKSPACE });
+    const client = await connect(reader);
+    await client.query('SET default_transaction_read_only = off');
+    const writes = [
+      'CREATE TEMPORARY TABLE filled AS SELECT 1 AS one',
+      'SELECT 1 AS one INTO TEMPORARY filled',
+      'SELECT lo_create(0)',
+      'SELECT lo_creat(-1)',
+      `SELECT lo_from_bytea(0, 'x')`,
+      'CREATE SCHEMA other',
+      'CREATE TABLE other (one int)',
+    ];
+    for (const write of writes) {
+      await expect(client.query(write), write).rejects.toMatchObject({
+        code: expect.stringMatching(/^(42501|3F000)$/),
+      });
+    }
+    await client.end();
+    await reader.drop();
+    // The owner of the tables makes some for `recount verify`.
+    await pool.pool.query('CREATE TEMPORARY TABLE made_again (one int) ON COMMIT DROP');
+  });
+
+  it('is ended when its transaction takes too long, whatever its session sets', async () => {
+    const reader = await createDatabaseReader(pool, { workspaceId: TEST_WORKSPACE }, 1500);
+    for (const statement of ['SELECT pg_sleep(600)', 'BEGIN']) {
+      const client = await connect(reader);
+      const ended = waitForEnd(client);
+      await client.query('SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0');
+      const result = client.query(statement).then(
+        () => undefined,
+        (error: { code?: string }) => error.code,
+      );
+      await ended;
+      expect(await result).toBe(statement === 'BEGIN' ? undefined : '57P01');
+    }
+    await reader.drop();
+  });
+
+  it.each(['pg_advisory_lock', 'pg_advisory_xact_lock_shared'])(
+    'blocks no other program with %s, and not its own end',
+    async (lock) => {
+      const name = `hashtextextended('recount/reader', 0)`;
+      const reader = await createDatabaseReader(pool, { workspaceId: TEST_WORKSPACE });
+      const holder = await connect(reader);
+      const ended = waitForEnd(holder);
+      // Fails if it is ended before the answer.
+      await holder.query(`BEGIN; SELECT ${lock}(${name})`).catch(() => undefined);
+      // Waits for the lock until the holder has lost it.
+      const other = await createDatabaseReader(pool, { workspaceId: TEST_WORKSPACE });
+      await ended;
+      await other.drop();
+
+      const last = await connect(reader);
+      await last.query(`SELECT ${lock}(${name})`).catch(() => undefined);
+      await reader.drop();
+      expect(await exists(reader)).toBe(false);
+      await last.end().catch(() => undefined);
+    },
+  );
 
   it('sees no column of texts if it is for figures', async () => {
     const reader = await createDatabaseReader(pool, { workspaceId: undefined, hasTexts: false });

@@ -7,6 +7,7 @@ import { sql } from '../drizzle.cjs';
 import { isHidingNames } from '../filters/visible-names.ts';
 import { isDistributed, letNodesRead } from '../migrations/distribute-tables.ts';
 import { listWorkspaces } from '../workspaces/workspaces.ts';
+import { endTrespassers, forbidWrites } from './bound-reader.ts';
 
 /** A database role that can only read the analytics views; for one person and one call. */
 export interface DatabaseReader {
@@ -25,6 +26,9 @@ const PREFIX = 'recount_sql_';
  */
 const VALID_FOR = '2 minutes';
 const RENEWAL_MS = 30_000;
+const WATCH_MS = 1000;
+/** The longest transaction of a reader, whatever its session sets. */
+const TRANSACTION_LIMIT_MS = 600_000;
 const LOCK = sql`SELECT pg_advisory_xact_lock(hashtextextended('recount/reader', 0))`;
 
 /** The view of a reader. */
@@ -43,12 +47,13 @@ export interface ReaderView {
 /**
  * Creates a reader. If the installation has several workspaces, it sees only `workspaceId`, through views with the same
  * names as the analytics ones in a separate schema; so does one without texts, whose views lack their columns, and one with
- * `names`. Rejects with Postgres's `42501`
- * (insufficient_privilege) if the pool's own role may not create roles.
+ * `names`. A transaction ends after `transactionLimitMs`, and within a second or so if it takes an advisory lock. Rejects
+ * with Postgres's `42501` (insufficient_privilege) if the pool's own role may not create roles.
  */
 export async function createDatabaseReader(
   pool: DatabasePool,
   { workspaceId, hasTexts = true, names }: ReaderView,
+  transactionLimitMs = TRANSACTION_LIMIT_MS,
 ): Promise<DatabaseReader> {
   const { database, withTransaction } = pool;
   const user = PREFIX + randomBytes(6).toString('hex');
@@ -59,6 +64,7 @@ export async function createDatabaseReader(
     // Concurrent changes of one view's privileges would fail.
     await transaction.execute(LOCK);
     await createRole(run, user, password);
+    await forbidWrites(transaction);
     const workspaceIds = (await listWorkspaces(transaction)).map(({ id }) => id);
     const isWhole = workspaceId === undefined || workspaceIds.length < 2;
     const seenIds = isWhole ? workspaceIds : [workspaceId];
@@ -79,9 +85,14 @@ export async function createDatabaseReader(
     renew(database, user).catch(() => undefined);
   }, RENEWAL_MS);
   renewal.unref();
+  const watch = setInterval(() => {
+    endTrespassers(database, user, transactionLimitMs).catch(() => undefined);
+  }, WATCH_MS);
+  watch.unref();
   let dropping: Promise<void> | undefined;
   const drop = (): Promise<void> => {
     clearInterval(renewal);
+    clearInterval(watch);
     dropping ??= withTransaction((transaction) => dropRole(transaction, user));
     return dropping;
   };
@@ -172,6 +183,7 @@ async function createRole(run: Run, user: string, password: string): Promise<voi
   await run(`ALTER ROLE ${user} SET default_transaction_read_only = on`);
   // A statement ends with the process that asked, however that ends.
   if (rows[0]?.can_check_clients) await run(`ALTER ROLE ${user} SET client_connection_check_interval = '5s'`);
+  await joinRole(run, user);
 }
 
 /** By the clock of the server, which compares it. */
@@ -184,10 +196,11 @@ async function renew(database: Database, user: string): Promise<void> {
 
 async function dropRole(transaction: Database, user: string): Promise<void> {
   const run: Run = (statement) => transaction.execute(sql.raw(statement));
-  await transaction.execute(LOCK);
   await joinRole(run, user);
+  // Before the lock, which they may hold.
   await run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE usename = '${user}' AND datname = current_database()`);
+  await transaction.execute(LOCK);
   await run(`DROP SCHEMA IF EXISTS ${user} CASCADE`);
   await run(`DROP OWNED BY ${user}`);
   await run(`DROP ROLE ${user}`);
