@@ -77,6 +77,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
   it('names the dates that another page chose in the filters of sessions, and lets them be replaced', async () => {
     const page = await open('/models?from=2026-01-01&to=2026-12-31');
     await page.getByRole('navigation').getByRole('link', { name: 'Sessions', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor();
     await page.getByRole('search').getByRole('button', { name: '2026-01-01 to 2026-12-31' }).click();
     await page.getByRole('button', { name: '90 days' }).click();
     await page.waitForURL(/\/sessions\?period=90d$/);
@@ -173,14 +174,16 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     const readSelected = () =>
       page.evaluate<string | undefined>("document.querySelector('.turn[data-selected=true]')?.dataset.message");
     // Elements out of sight are not in the document, so each turn is selected, and shown with its parts.
+    await page.keyboard.press('G');
+    await expect.poll(readSelected).toBeDefined();
+    const last = await readSelected();
+    // Parts that load late are there the next time round.
     const walkTo = async (selector: string): Promise<void> => {
-      await page.keyboard.press('g');
-      await expect.poll(readSelected).toBeDefined();
       for (;;) {
-        await expect.poll(() => page.locator('.loading').count()).toBe(0);
+        await expect.poll(() => page.locator('.loading, [aria-busy=true]').count()).toBe(0);
         if ((await page.locator(selector).count()) > 0) return;
         const before = await readSelected();
-        await page.keyboard.press('j');
+        await page.keyboard.press(before === last ? 'g' : 'j');
         await expect.poll(readSelected, { message: `no ${selector}` }).not.toBe(before);
       }
     };

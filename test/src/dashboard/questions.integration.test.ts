@@ -101,7 +101,12 @@ async function startReading(path = '/?period=all') {
     expect(++clicks).toBeLessThanOrEqual(MAX_CLICKS);
     await target.click();
   };
-  return { page, click };
+  // The page before may have parts of the same names until the new one is there.
+  const openPage = async (name: string): Promise<void> => {
+    await click(toMenu(page, name));
+    await page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
+  };
+  return { page, click, openPage };
 }
 
 const toDigits = (value: number): number => Number(value.toPrecision(12));
@@ -185,8 +190,8 @@ describe.skipIf(executablePath === undefined)('three clicks from the overview', 
   });
 
   it('tell the cost of a repository, its worktrees included', async () => {
-    const { page, click } = await startReading();
-    await click(toMenu(page, 'Projects'));
+    const { page, click, openPage } = await startReading();
+    await openPage('Projects');
     await click(page.locator(`.body a[title="${HERON}"]`));
     await expectTotal(page, HERON_COST);
     const folders = page.locator('section[aria-label="Folders"] tbody a');
@@ -194,8 +199,8 @@ describe.skipIf(executablePath === undefined)('three clicks from the overview', 
   });
 
   it('tell the spend of each person', async () => {
-    const { page, click } = await startReading();
-    await click(toMenu(page, 'People and machines'));
+    const { page, openPage } = await startReading();
+    await openPage('People and machines');
     await page.locator('.body a[title="zoe"]').waitFor();
     const known = Object.fromEntries(PEOPLE.map((person) => [person, toCost(toFactsOf(facts, person), ALL)]));
     expect(await readCosts(page.locator('.body [role=row]'), -1)).toEqual({
@@ -205,8 +210,8 @@ describe.skipIf(executablePath === undefined)('three clicks from the overview', 
   });
 
   it('tell the cost of a person week by week, and the most expensive session', async () => {
-    const { page, click } = await startReading();
-    await click(toMenu(page, 'People and machines'));
+    const { page, click, openPage } = await startReading();
+    await openPage('People and machines');
     await click(page.locator('.body a[title="bo"]'));
     const of = toFactsOf(facts, 'bo');
     await expectTotal(page, toCost(of, ALL));
@@ -219,8 +224,8 @@ describe.skipIf(executablePath === undefined)('three clicks from the overview', 
   });
 
   it('tell who uses which model', async () => {
-    const { page, click } = await startReading();
-    await click(toMenu(page, 'People and machines'));
+    const { page, click, openPage } = await startReading();
+    await openPage('People and machines');
     const matrix = page.locator('section[aria-label="Person × Model"]');
     await matrix.waitFor();
     const ofAda = expectUsage(toFactsOf(facts, 'ada'), { ...ALL, groupBy: ['model'] }).rows as {
@@ -249,8 +254,8 @@ describe.skipIf(executablePath === undefined)('three clicks from the overview', 
   });
 
   it('tell the potential waste of a person', async () => {
-    const { page, click } = await startReading();
-    await click(toMenu(page, 'People and machines'));
+    const { page, click, openPage } = await startReading();
+    await openPage('People and machines');
     await click(page.locator('.body a[title="bo"]'));
     const waste = page.locator('section[aria-label="Potential waste"]');
     await waste.locator('tbody tr').first().waitFor();
@@ -270,8 +275,8 @@ describe.skipIf(executablePath === undefined)('three clicks from the overview', 
   });
 
   it('tell the potential waste of each project and person', async () => {
-    const { page, click } = await startReading();
-    await click(toMenu(page, 'Insights'));
+    const { page, openPage } = await startReading();
+    await openPage('Insights');
     const waste = page.getByRole('region', { name: 'Potential waste' });
     const toRow = (title: string) => waste.locator('tr').filter({ has: page.locator(`a[title="${title}"]`) });
     for (const title of [KITE, 'kay']) {
@@ -285,16 +290,16 @@ describe.skipIf(executablePath === undefined)('three clicks from the overview', 
   });
 
   it('tell the cost of each project', async () => {
-    const { page, click } = await startReading();
-    await click(toMenu(page, 'Projects'));
+    const { page, openPage } = await startReading();
+    await openPage('Projects');
     await page.locator(`.body a[title="${KITE}"]`).waitFor();
     const costs = await readCosts(page.locator('.body [role=row]'), -1);
     expect(costs).toMatchObject({ [HERON]: toDigits(HERON_COST), [KITE]: KAY_COST });
   });
 
   it('tell the course of a project and of a model', async () => {
-    const { page, click } = await startReading();
-    await click(toMenu(page, 'Projects'));
+    const { page, click, openPage } = await startReading();
+    await openPage('Projects');
     await click(page.locator(`.body a[title="${KITE}"]`));
     await expectTotal(page, KAY_COST);
     const shown = await readBars(page);
@@ -304,7 +309,7 @@ describe.skipIf(executablePath === undefined)('three clicks from the overview', 
     expect(findBar(shown, '2026-11-02')).toContain(`$${KAY_NOVEMBER.toFixed(2)}`);
 
     const other = await startReading();
-    await other.click(toMenu(other.page, 'Models'));
+    await other.openPage('Models');
     await other.click(other.page.locator(`.body a[title="${OPUS_MODEL}"]`));
     await expectTotal(other.page, toCost(facts, { ...ALL, model: OPUS_MODEL }));
     await expectWeeks(other.page, facts, { model: OPUS_MODEL });
@@ -315,8 +320,8 @@ describe.skipIf(executablePath === undefined)('three clicks from the overview', 
       ['Teams', 'Harbour'],
       ['Cost centres', 'CC-7'],
     ] as const) {
-      const { page, click } = await startReading();
-      await click(toMenu(page, 'People and machines'));
+      const { page, click, openPage } = await startReading();
+      await openPage('People and machines');
       await click(page.getByRole('group', { name: 'What to show' }).getByRole('button', { name: view, exact: true }));
       await click(page.locator(`.body a[title="${name}"]`));
       await expectTotal(page, toCost(toFactsOf(facts, 'ada'), ALL) + KAY_COST);
@@ -326,8 +331,8 @@ describe.skipIf(executablePath === undefined)('three clicks from the overview', 
   });
 
   it('tell what a person uses the models for', async () => {
-    const { page, click } = await startReading();
-    await click(toMenu(page, 'People and machines'));
+    const { page, click, openPage } = await startReading();
+    await openPage('People and machines');
     await click(page.locator('.body a[title="kay"]'));
     const kinds = page.getByRole('region', { name: 'Kinds of work' });
     await kinds.locator('tbody tr').first().waitFor();
@@ -364,13 +369,13 @@ describe.skipIf(executablePath === undefined)('three clicks from the overview', 
   });
 
   it('tell how much of a budget is spent, and what it has warned of', async () => {
-    const { page, click } = await startReading();
+    const { page, click, openPage } = await startReading();
     const use = page.getByRole('region', { name: 'Budgets' }).locator('.budget-use').first();
     await use.waitFor();
     const [spent, amount, share, forecast] = await readNumbers(use);
     expect([spent, amount, share]).toEqual([KAY_NOVEMBER, KAY_BUDGET, KAY_NOVEMBER / KAY_BUDGET]);
     expect(forecast).toBe(KAY_FORECAST);
-    await click(toMenu(page, 'Admin'));
+    await openPage('Admin');
     await click(page.getByRole('button', { name: 'Budgets', exact: true }));
     await click(page.getByRole('button', { name: 'History Of kay' }));
     const rows = page.getByRole('dialog').locator('tbody tr');
@@ -379,13 +384,13 @@ describe.skipIf(executablePath === undefined)('three clicks from the overview', 
   });
 
   it('tell how much of a plan is used', async () => {
-    const { page, click } = await startReading();
+    const { page, click, openPage } = await startReading();
     const plans = page.getByRole('region', { name: 'Plans' });
     const use = plans.locator('.budget-use p').first();
     await use.waitFor();
     const used = [KAY_NOVEMBER, KAY_PLAN, KAY_NOVEMBER / KAY_PLAN, KAY_FORECAST, KAY_OCTOBER];
     expect(await readNumbers(use)).toEqual(used);
-    await click(toMenu(page, 'People and machines'));
+    await openPage('People and machines');
     await click(page.locator('.body a[title="kay"]'));
     await page.waitForURL((url) => url.pathname === '/person');
     await use.waitFor();
@@ -419,8 +424,8 @@ describe.skipIf(executablePath === undefined)('three clicks from the overview', 
   });
 
   it('save the figures by person as a file, for a report', async () => {
-    const { page, click } = await startReading();
-    await click(toMenu(page, 'People and machines'));
+    const { page, click, openPage } = await startReading();
+    await openPage('People and machines');
     await click(page.locator('button:has(+ [aria-label="Export People"])'));
     const saved = page.waitForEvent('download');
     await click(page.getByRole('button', { name: 'CSV', exact: true }));
@@ -428,8 +433,8 @@ describe.skipIf(executablePath === undefined)('three clicks from the overview', 
   });
 
   it('offer a link of these figures to someone without a key', async () => {
-    const { page, click } = await startReading();
-    await click(toMenu(page, 'People and machines'));
+    const { page, click, openPage } = await startReading();
+    await openPage('People and machines');
     await click(page.locator('button:has(+ [aria-label="Export People"])'));
     await click(page.getByRole('button', { name: 'Share this view …' }));
     await page.getByRole('dialog').getByRole('button', { name: 'Create link' }).waitFor();

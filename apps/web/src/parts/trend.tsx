@@ -7,8 +7,11 @@ const TimeBars = lazy(async () => ({ default: (await import('./time-bars.tsx')).
 /** A figure of a report over time. The chart is loaded after the page, in a place of its height. */
 export function Trend(props: TimeBarsProps): ReactNode {
   return (
-    <Suspense fallback={<div className="trend-place" />}>
+    <Suspense fallback={<TrendPlace />}>
       <TimeBars {...props} />
     </Suspense>
   );
 }
+
+/** The place of a trend that is loading. */
+export const TrendPlace = (): ReactNode => <div className="trend-place" />;

@@ -7,7 +7,7 @@ import { toNoName, toPlainName } from '../../format/plain-name.ts';
 import { formatCount } from '../../format/values.ts';
 import { ExportMenu, toFigureColumns, toTextColumn } from '../../parts/export-menu.tsx';
 import type { SharedPart } from '../../parts/share-view.tsx';
-import { Trend } from '../../parts/trend.tsx';
+import { Trend, TrendPlace } from '../../parts/trend.tsx';
 import { TrustLine } from '../../parts/trust-line.tsx';
 import { useView, type View } from '../../parts/use-view.ts';
 import { MeantNames, ViewBar } from '../../parts/view-bar.tsx';
@@ -290,11 +290,12 @@ function RowName({ breakdown, row, names, links }: RowNameProps): ReactNode {
 
 const TREND_DAYS = 1000;
 
-/** Each bar links to the sessions of its day. */
+/** Each bar links to the sessions of its day. Keeps its place until its answer is there, so that nothing below it moves. */
 function DailyTrend({ breakdown: { route, trend }, view: { query, time } }: ReportProps): ReactNode {
   const report = useAnswer(route, { ...trend?.query, ...query, limit: TREND_DAYS }, { isEnabled: trend !== undefined });
   const navigate = useNavigate();
-  if (trend === undefined || report.data === undefined) return null;
+  if (trend === undefined || report.error !== null) return null;
+  if (report.data === undefined) return <TrendPlace />;
   return (
     <Trend
       rows={report.data.rows as Row[]}
