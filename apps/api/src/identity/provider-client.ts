@@ -185,12 +185,15 @@ type TokenAnswer = Awaited<ReturnType<Library['authorizationCodeGrant' | 'refres
 async function toAccount(
   library: Library,
   client: Configuration,
-  { groupsClaim, roles, teams }: ProviderSettings,
+  { clientId, groupsClaim, roles, teams }: ProviderSettings,
   answer: TokenAnswer,
   former?: ProviderTokens,
 ): Promise<ConfirmedAccount> {
   const { issuer, userinfo_endpoint: userInfo } = client.serverMetadata();
   const idClaims = answer.claims();
+  // The library compares it only in tokens for several clients (OpenID Connect Core 3.1.3.7, step 5).
+  if (idClaims?.azp !== undefined && idClaims.azp !== clientId)
+    throw new ProviderError('refused', 'The token was issued to another client');
   const subject = idClaims?.sub ?? former?.subject;
   if (subject === undefined || !/^[\x20-\x7e]{1,255}$/.test(subject))
     throw new ProviderError('refused', 'The subject is not valid');

@@ -199,6 +199,10 @@ describe('a sign-in with a provider', () => {
     const wrong: (typeof changeClaims)[] = [
       (claims) => ({ ...claims, iss: 'https://evil.example' }),
       (claims) => ({ ...claims, aud: 'another' }),
+      (claims) => ({ ...claims, azp: 'another' }),
+      (claims) => ({ ...claims, azp: 7 }),
+      (claims) => ({ ...claims, aud: [claims.aud, 'another'], azp: 'another' }),
+      (claims) => ({ ...claims, aud: [claims.aud, 'another'] }),
       (claims) => ({ ...claims, exp: past }),
       (claims) => `${acme.sign(claims).slice(0, -20)}${'A'.repeat(20)}`,
       (claims) => other.sign(claims),
@@ -208,8 +212,14 @@ describe('a sign-in with a provider', () => {
       changeClaims = change;
       await expectProblem(await attempt(subject), 401, 'sign-in-failed');
     }
-    changeClaims = (claims) => claims;
-    expect((await attempt(subject)).status).toBe(200);
+    for (const change of [
+      (claims) => claims,
+      (claims) => ({ ...claims, azp: claims.aud }),
+      (claims) => ({ ...claims, aud: [claims.aud, 'another'], azp: claims.aud }),
+    ] satisfies (typeof changeClaims)[]) {
+      changeClaims = change;
+      expect((await attempt(subject)).status).toBe(200);
+    }
   });
 
   it('refuses the answer of another issuer in the address', async () => {
