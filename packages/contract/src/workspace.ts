@@ -22,7 +22,7 @@ import {
 const MAX_TEXT_LENGTH = 512;
 
 const actorText =
-  '`key:<key id>`, `operator:<name on the operating system>` of who has the database itself, or `system`';
+  '`key:<key id>`, `link:<share id>` of anyone who has it, `operator:<name on the operating system>` of who has the database itself, or `system`';
 
 const auditEntrySchema = z
   .object({
@@ -47,7 +47,10 @@ export const auditQuerySchema = z.strictObject({
   subject: text(MAX_TEXT_LENGTH).optional().describe('Only changes of the key, session or transcript with this id'),
   from: momentField.optional().describe('From this moment on'),
   to: momentField.optional().describe('Before this moment'),
-  kind: z.enum(['changes', 'reads']).optional().describe('Only changes, or only reads of others’ texts'),
+  kind: z
+    .enum(['changes', 'reads'])
+    .optional()
+    .describe('Only changes, or only reads of others’ texts and openings of shared links'),
   ...pageQueryFields,
 });
 

@@ -13,7 +13,7 @@ const LIST_AUDIT = {
     operationId: 'listAudit',
     summary: 'List who changed what, and who read whose texts',
     description:
-      'Keys, settings, prices, deletions, and runs over all transcripts, written with the change itself; `texts.read`, before the texts are answered, once an hour for each reader and session. Entries are never changed.',
+      'Keys, settings, prices, deletions, and runs over all transcripts, written with the change itself; `texts.read`, before the texts are answered, once an hour for each reader and session; `share.open`, once an hour for each link. Entries are never changed.',
     tags: ['operations'],
     querystring: auditQuerySchema,
     response: { 200: auditListSchema },

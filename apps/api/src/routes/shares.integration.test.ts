@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { NewShare, ShareList } from '@recount/contract';
+import type { AuditList, NewShare, ShareList } from '@recount/contract';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { expectProblem } from '../testing/expect-problem.ts';
 import { createTestApi, type TestApi } from '../testing/test-api.ts';
@@ -101,7 +101,36 @@ it('shows a shared document to anyone with the link, until it is revoked', async
   const { rows } = await api.database.pool.query('SELECT page FROM recount.session_shares WHERE id = $1', [made.id]);
   expect(rows).toEqual([{ page: null }]);
   const audit = (await (await api.fetch(`/v1/audit?subject=${made.id}`)).json()) as { entries: { action: string }[] };
-  expect(audit.entries.map(({ action }) => action)).toEqual(['share.revoke', 'share.create']);
+  expect(audit.entries.map(({ action }) => action)).toEqual(['share.revoke', 'share.open', 'share.create']);
+});
+
+it('is in the audit log as opened, once an hour for each link, with who created it', async () => {
+  const { path, id } = await share();
+  const list = async () => {
+    const { entries } = (await (await api.fetch(`/v1/audit?kind=reads&subject=${id}`)).json()) as AuditList;
+    return entries.map(({ actor, action, subjects, details }) => ({ actor, action, subjects, details }));
+  };
+  const setOpened = (at: string): Promise<unknown> =>
+    api.database.pool.query(`UPDATE recount.session_shares SET last_opened_at = ${at} WHERE id = $1`, [id]);
+  await open(`${path.slice(0, -1)}${path.endsWith('A') ? 'B' : 'A'}`);
+  expect(await list()).toEqual([]);
+  const [created] = ((await (await api.fetch(`/v1/audit?action=share.create&subject=${id}`)).json()) as AuditList)
+    .entries;
+  const entry = {
+    actor: `link:${id}`,
+    action: 'share.open',
+    subjects: [id, sessionId],
+    details: { created_by: created?.actor },
+  };
+  expect((await open(path)).status).toBe(200);
+  expect(await list()).toEqual([entry]);
+  // The hour may end while the test runs.
+  await setOpened(`now() + interval '1 hour'`);
+  expect((await open(path)).status).toBe(200);
+  expect(await list()).toEqual([entry]);
+  await setOpened(`now() - interval '1 hour'`);
+  expect((await open(path)).status).toBe(200);
+  expect(await list()).toEqual([entry, entry]);
 });
 
 it('expires with its time, and with its session', async () => {

@@ -207,7 +207,8 @@ export async function addShareRoutes(parent: ApiApp, deps: ViewDeps): Promise<vo
   });
 
   parent.get('/shared/:token', OPEN_SHARE, async (request, reply) => {
-    const opened = await openShare(database, request.params.token);
+    const { token } = request.params;
+    const opened = await deps.database.withTransaction((transaction) => openShare(transaction, token));
     if (opened === undefined) throw new ProblemError('not-found', 'The link is unknown, or has expired');
     return await sendPage(reply, opened, opened.isOld ? await refresh(opened) : opened.page);
   });

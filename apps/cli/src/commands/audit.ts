@@ -38,9 +38,11 @@ export function createAuditCommand(context: CliContext): Command {
   return new Command('audit')
     .description('Show who changed keys, settings and prices, deleted data, or read texts of others')
     .option('--action <action>', 'such as key.create or session.delete')
-    .option('--actor <actor>', 'key:<id>, operator:<name> or system')
+    .option('--actor <actor>', 'key:<id>, link:<id of a share>, operator:<name> or system')
     .option('--subject <id>', 'entries about this key, session or transcript')
-    .addOption(new Option('--reads', 'only who read whose texts').conflicts('changes'))
+    .addOption(
+      new Option('--reads', 'only who read whose texts, and which shared links were opened').conflicts('changes'),
+    )
     .option('--changes', 'only changes, without reads of texts')
     .option('--since <date>', '2026-03-01, 7d, 12h', (text) => parseSince(text))
     .option('--limit <n>', 'entries, the latest first', wholeNumber(1, MAX_LIMIT), 50)

@@ -2081,7 +2081,7 @@ export interface paths {
         };
         /**
          * List who changed what, and who read whose texts
-         * @description Keys, settings, prices, deletions, and runs over all transcripts, written with the change itself; `texts.read`, before the texts are answered, once an hour for each reader and session. Entries are never changed.
+         * @description Keys, settings, prices, deletions, and runs over all transcripts, written with the change itself; `texts.read`, before the texts are answered, once an hour for each reader and session; `share.open`, once an hour for each link. Entries are never changed.
          *
          *     Scope: `admin`. Reveals: nothing
          */
@@ -3090,7 +3090,7 @@ export interface components {
              * @description ISO 8601, UTC, with milliseconds
              */
             at: string;
-            /** @description `key:<key id>`, `operator:<name on the operating system>` of who has the database itself, or `system` */
+            /** @description `key:<key id>`, `link:<share id>` of anyone who has it, `operator:<name on the operating system>` of who has the database itself, or `system` */
             actor: string;
             /** @description `<noun>.<verb>`, such as `key.create` or `session.delete`; there may be ones that are not known yet */
             action: string;
@@ -18554,7 +18554,7 @@ export interface operations {
     listAudit: {
         parameters: {
             query?: {
-                /** @description Only changes by: `key:<key id>`, `operator:<name on the operating system>` of who has the database itself, or `system` */
+                /** @description Only changes by: `key:<key id>`, `link:<share id>` of anyone who has it, `operator:<name on the operating system>` of who has the database itself, or `system` */
                 actor?: string;
                 /** @description Only changes of this kind, such as `key.create` */
                 action?: string;
@@ -18564,7 +18564,7 @@ export interface operations {
                 from?: string;
                 /** @description Before this moment */
                 to?: string;
-                /** @description Only changes, or only reads of others’ texts */
+                /** @description Only changes, or only reads of others’ texts and openings of shared links */
                 kind?: "changes" | "reads";
                 /** @description Rows on a page, 1 to 500 */
                 limit?: number;

@@ -149,7 +149,7 @@ export const auditLog = recountSchema.table(
     workspace_id: identifier().notNull(),
     id: identifier().notNull(),
     at: isoTimestamp().notNull().default(sql`now()`),
-    /** `key:<id>`, `operator:<operating system user>` for someone with direct access to the database, or `system`. */
+    /** `key:<id>`, `link:<share id>`, `operator:<operating system user>` for someone with direct access to the database, or `system`. */
     actor: text().notNull(),
     /** `<noun>.<verb>`; new ones may be added at any time. */
     action: text().notNull(),

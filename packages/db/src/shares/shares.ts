@@ -120,21 +120,38 @@ export interface OpenedShare {
 /** The page of a view is not made more often, so that a link that many people open costs no more than one reader. */
 export const VIEW_PAGE_MINUTES = 5;
 
-/** Opens a link, which is counted; undefined for unknown, revoked and expired links alike. */
-export async function openShare(database: Database, token: string): Promise<OpenedShare | undefined> {
+/**
+ * Opens a link, which is counted, and noted in the audit log once an hour; undefined for unknown, revoked and expired
+ * links alike.
+ */
+export async function openShare(transaction: Database, token: string): Promise<OpenedShare | undefined> {
   const [, workspaceId, id, secret] = TOKEN_PATTERN.exec(token) ?? [];
   if (workspaceId === undefined || id === undefined || secret === undefined) return undefined;
-  const [opened] = await database
-    .update(sessionShares)
-    .set({ opened_count: sql`${sessionShares.opened_count} + 1`, last_opened_at: sql`now()` })
-    .where(and(isOpen(workspaceId, id), eq(sessionShares.secret_hash, hashSecret(secret))))
-    .returning({
+  const isMeant = and(isOpen(workspaceId, id), eq(sessionShares.secret_hash, hashSecret(secret)));
+  const [opened] = await transaction
+    .select({
       page: sessionShares.page,
       view: sessionShares.view,
+      sessionId: sessionShares.session_id,
+      creator: sessionShares.actor,
       isOld: sql<boolean>`coalesce(${sessionShares.page_at} < now() - ${sql.raw(`interval '${VIEW_PAGE_MINUTES} minutes'`)}, false)`,
-    });
+      isNoted: sql<boolean>`coalesce(${sessionShares.last_opened_at} >= date_trunc('hour', now(), 'UTC'), false)`,
+    })
+    .from(sessionShares)
+    .where(isMeant)
+    .for('no key update');
   if (opened?.page == null) return undefined;
-  return { workspaceId, id, page: opened.page, view: opened.view, isOld: opened.isOld };
+  await transaction
+    .update(sessionShares)
+    .set({ opened_count: sql`${sessionShares.opened_count} + 1`, last_opened_at: sql`now()` })
+    .where(isMeant);
+  const { page, view, isOld, isNoted, sessionId, creator } = opened;
+  if (!isNoted) {
+    const subjects = toSubjects(id, sessionId);
+    const details = { created_by: creator };
+    await addAuditEntry(transaction, { workspaceId, actor: `link:${id}`, action: 'share.open', subjects, details });
+  }
+  return { workspaceId, id, page, view, isOld };
 }
 
 const isOpen = (workspaceId: string, id: string) =>

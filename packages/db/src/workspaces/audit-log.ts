@@ -1,6 +1,6 @@
 import { encodeTime, ulid } from 'ulid';
 import type { Database } from '../database/database.ts';
-import { and, arrayContains, desc, eq, gte, inArray, lt, ne, sql } from '../drizzle.cjs';
+import { and, arrayContains, desc, eq, gte, inArray, lt, notInArray, sql } from '../drizzle.cjs';
 import { apiKeys, auditLog } from '../schema/workspaces.ts';
 
 /** `system` is recount itself, e.g. a worker that deletes by age. */
@@ -51,6 +51,7 @@ const AUDIT_ACTIONS = [
   'plans.change',
   'settings.change',
   'share.create',
+  'share.open',
   'share.revoke',
   'sign-in.create',
   'sign-in.end',
@@ -71,7 +72,8 @@ type AuditAction = (typeof AUDIT_ACTIONS)[number];
 export interface AuditEntry {
   /** '' for entries about no (existing) workspace. */
   workspaceId: string;
-  actor: Actor;
+  /** `link` has the id of a share, which anyone may open. */
+  actor: Actor | `link:${string}`;
   action: AuditAction;
   /** Ids of the changed things, at most 1,000. */
   subjects: readonly string[];
@@ -136,6 +138,8 @@ export async function addTextReads(
   }
 }
 
+const READS: AuditAction[] = ['texts.read', 'share.open'];
+
 interface AuditFilter {
   actor?: string | undefined;
   action?: string | undefined;
@@ -167,7 +171,7 @@ export async function listAuditEntries(
         subject === undefined ? undefined : arrayContains(auditLog.subjects, [subject]),
         from === undefined ? undefined : gte(auditLog.at, from),
         to === undefined ? undefined : lt(auditLog.at, to),
-        kind === undefined ? undefined : (kind === 'reads' ? eq : ne)(auditLog.action, 'texts.read'),
+        kind === undefined ? undefined : (kind === 'reads' ? inArray : notInArray)(auditLog.action, READS),
       ),
     )
     .orderBy(desc(auditLog.id))

@@ -14,7 +14,7 @@ const SHOWN_SUBJECTS = 2;
 const KINDS = [
   ['', 'Everything'],
   ['changes', 'Changes'],
-  ['reads', 'Texts read'],
+  ['reads', 'Reads'],
 ] as const;
 type Kind = (typeof KINDS)[number][0];
 
