@@ -1,4 +1,11 @@
-import type { AttachmentList, AttachmentReceipt, AuditList, SessionDetail, UploadReceipt } from '@recount/contract';
+import type {
+  AttachmentList,
+  AttachmentReceipt,
+  AuditList,
+  SearchResultList,
+  SessionDetail,
+  UploadReceipt,
+} from '@recount/contract';
 import { ROLES, type Role } from '@recount/contract/access';
 import { createApiKey } from '@recount/db';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -70,6 +77,19 @@ it('are of the sender, too, if they continue what someone else had uploaded as t
   expect(session).toMatchObject({ sent_person: 'ann', other_uploader_count: 1 });
   expect(await readTexts('ann', 'continued', transcriptId)).toEqual([]);
   expect(await (await api.fetch('/v1/sessions/continued/messages', as('bob'))).text()).toContain(SECRET);
+});
+
+it('are found by their sender if someone else’s version is not the current one', async () => {
+  const text = toPrompt('kept', 0, 'unmistakable words') + toPrompt('kept', 1, 'and more');
+  const own = await upload('ann', 'kept', text);
+  const other = await upload('bob', 'kept', toPrompt('kept', 0, `unmistakable ${SECRET}`));
+  const search = async (person: string) => {
+    const answer = await (await api.fetch('/v1/search?q=unmistakable', as(person))).json();
+    return (answer as SearchResultList).results.map(({ transcript_id }) => transcript_id);
+  };
+  expect(await search('ann')).toEqual([own]);
+  expect(await search('bob')).toEqual([]);
+  expect(await readTexts('ann', 'kept', other)).toEqual([]);
 });
 
 async function attach(person: string, session: string): Promise<string> {

@@ -122,9 +122,10 @@ export function hasTextsOf(
     JOIN ${transcripts} AS of_texts
       ON of_texts.workspace_id = of_person.workspace_id AND of_texts.session_id = of_person.session_id
     WHERE of_person.workspace_id = ${opaqueWorkspaceId(workspaceId)} AND of_person.session_id = ${sessionId}
-      AND of_texts.ingested_at IS NOT NULL
-      AND CASE
-        WHEN of_texts.person IS NULL THEN of_texts.uploader_key_id IS DISTINCT FROM of_person.uploader_key_id
-        ELSE NOT ${isOneOf(sql`of_texts.person`, onlyNames)}
-      END)`;
+      AND of_texts.ingested_at IS NOT NULL AND NOT ${isSentBy(onlyNames, sql`of_texts`, sql`of_person`)})`;
 }
+
+/** The condition that a version of a session was sent by someone with one of the names; both as tables of the query. */
+export const isSentBy = (names: readonly string[], version: SQL, session: SQL): SQL => sql`CASE
+  WHEN ${version}.person IS NULL THEN ${version}.uploader_key_id IS NOT DISTINCT FROM ${session}.uploader_key_id
+  ELSE ${isOneOf(sql`${version}.person`, names)} END`;

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { isOneOf } from '../filters/attributed-to.ts';
-import { hasOneOf, hasTextsOf, hasWork, isOfPeople, type ReportFilter } from '../filters/report-filter.ts';
+import { hasOneOf, hasWork, isOfPeople, isSentBy, type ReportFilter } from '../filters/report-filter.ts';
 import { lastActivity, sessions, transcripts } from '../schema/transcripts.ts';
 
 /** A row set that search shows, with its session. */
@@ -31,7 +31,7 @@ export async function readPrimaryRowSets(
       t.is_subagent AS "isSubagent", s.project, s.first_ms AS "firstMs"
     FROM unnest(${sql.param([...rowSetIds])}::text[]) AS k (row_set_id)
     JOIN LATERAL (
-      SELECT t.id, t.session_id, t.is_subagent FROM ${transcripts} AS t
+      SELECT t.id, t.session_id, t.is_subagent, t.person, t.uploader_key_id FROM ${transcripts} AS t
       WHERE t.workspace_id = ${workspaceId} AND t.row_set_id = k.row_set_id OFFSET 0
     ) AS t ON true
     JOIN LATERAL (
@@ -77,7 +77,8 @@ function toConditions(filter: ReportFilter): SQL[] {
     filter.agent && isOneOf(sql`s.agent`, filter.agent),
     filter.machine && isOneOf(sql`s.machine`, filter.machine),
     isOfPeople(filter, sql`s.person`, sql`s.first_timestamp`),
-    hasTextsOf(filter, sql`s.session_id`),
+    // Search shows nothing of other versions.
+    filter.onlyNames && isSentBy(filter.onlyNames, sql`t`, sql`s`),
     filter.model && hasOneOf(sql`s.models`, filter.model),
     filter.kindOfWork && hasWork(sql`s.session_id`, filter.workspaceId, filter.kindOfWork),
     filter.subagents === 'exclude' && sql`NOT t.is_subagent`,
