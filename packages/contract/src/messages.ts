@@ -84,11 +84,23 @@ const transcriptIdParameter = transcriptIdField
 /** For routes that read one transcript of a session. */
 export const sessionTranscriptQuerySchema = z.strictObject({ transcript_id: transcriptIdParameter });
 
+/** Bytes of text on a page of messages, at most. */
+export const MAX_PAGE_TEXT_BYTES = 8 * 1024 * 1024;
+
 export const messageListQuerySchema = z.strictObject({
   transcript_id: transcriptIdParameter,
   from_message_id: messageIdField
     .optional()
     .describe('The first message of the first page, by its id; by default the beginning'),
+  max_text_bytes: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_PAGE_TEXT_BYTES)
+    .default(MAX_PAGE_TEXT_BYTES)
+    .describe(
+      `Bytes of text on a page, 1 to ${MAX_PAGE_TEXT_BYTES}. A page with more ends earlier; a message with more has its later texts cut, with \`metadata.truncated\``,
+    ),
   ...pageQueryFields,
 });
 

@@ -55,7 +55,7 @@ const TEMPORARY: ReadonlySet<string> = new Set(['too-many-streams', 'database-un
 const STREAMS_AT_ONCE = 40;
 
 /**
- * Uploads every case, and streams the part that a live stream reads, alone and many times concurrentlyto an API and a
+ * Uploads every case, and streams the part that a live stream reads, alone and many times concurrently to an API and a
  * worker that just started. `only` is a text in the names of the measures; it throws if none has it.
  */
 export async function measureMemory(

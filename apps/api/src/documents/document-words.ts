@@ -53,17 +53,21 @@ export function toTurnHeading(
     .join(' · ');
 }
 
-/** A note for a result whose text is only its beginning; undefined for others. */
+/** A note for a block whose text is only its beginning; undefined for others. */
 export function toLeftOutNote(
   agent: string,
-  { attachment, result_text: text }: Pick<ContentBlock, 'attachment' | 'result_text'>,
+  { attachment, result_text: text, metadata }: Pick<ContentBlock, 'attachment' | 'result_text' | 'metadata'>,
 ): string | undefined {
   if (attachment !== undefined) {
     const { path, size_bytes: sizeBytes } = attachment;
     return toLine(`The whole result, ${sizeBytes.toLocaleString('en-US')} bytes in ${path}, is left out here.`);
   }
   const reference = text === null ? undefined : findAttachmentReference(agent, text);
-  return reference && toLine(`The whole result was saved in ${reference.path}, which is not stored.`);
+  if (reference !== undefined) return toLine(`The whole result was saved in ${reference.path}, which is not stored.`);
+  if (metadata.truncated !== true) return undefined;
+  const { original_byte_length: bytes } = metadata;
+  const size = typeof bytes === 'number' ? ` of ${bytes.toLocaleString('en-US')} bytes` : '';
+  return `This is the beginning${size}. The raw transcript has the whole.`;
 }
 
 const toLine = (text: string): string => toVisible(text.replace(/\s+/g, ' ').trim());

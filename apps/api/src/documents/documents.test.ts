@@ -137,6 +137,23 @@ describe('a result stored in a file kept with the transcript', () => {
   });
 });
 
+it('says that a text is only the beginning', () => {
+  const cut = { metadata: { truncated: true, original_byte_length: 56_000 } };
+  const messages = [
+    toMessage('assistant', 1, [
+      { block_type: 'thinking', thinking_text: 'a', ...cut },
+      { content_text: 'a', ...cut },
+      { block_type: 'tool_use', tool_name: 'Bash', tool_use_id: 'a', tool_input: '{"command": "ls', ...cut },
+    ]),
+    toMessage('user', 2, [{ block_type: 'tool_result', tool_result_id: 'a', result_text: 'a', ...cut }]),
+  ];
+  const document = { ...toDocument('x'), subagents: [], messages };
+  const note = 'This is the beginning of 56,000 bytes. The raw transcript has the whole.';
+  for (const text of [formatHtmlDocument(document, LAYOUT), formatMarkdownDocument(document, LAYOUT)])
+    expect(text.split(note)).toHaveLength(5);
+  expect(JSON.stringify(sanitizeDocument(document))).toContain('[1 words, and more]');
+});
+
 describe('formatHtmlDocument', () => {
   it('escapes everything from the transcript', () => {
     for (const text of HOSTILE) {

@@ -74,9 +74,9 @@ ${steps.map((step) => formatStep(step, agent)).join('\n')}
 function formatStep(step: Step, agent: string): string {
   switch (step.kind) {
     case 'text':
-      return formatText(step.block.content_text ?? '');
+      return formatText(step.block.content_text ?? '') + formatNote(step.block, agent);
     case 'thinking':
-      return `<details><summary>Thinking</summary>${formatText(step.block.thinking_text ?? '')}</details>`;
+      return `<details><summary>Thinking</summary>${formatText(step.block.thinking_text ?? '')}${formatNote(step.block, agent)}</details>`;
     case 'result':
       return formatResult(step.block, agent);
     case 'other':
@@ -95,12 +95,15 @@ function formatTool({ use, result }: ToolStep, agent: string): string {
   const line = toHtml(subject.replace(/\s+/g, ' ').slice(0, MAX_SUBJECT_LENGTH));
   return `<details${isFailed ? ' class="failed" open' : ''}><summary><b>${toHtml(use.tool_name ?? 'tool')}</b>${
     isFailed ? ' (failed)' : ''
-  } <span class="subject">${line}</span></summary>${input}${result === undefined ? '' : formatResult(result, agent)}</details>`;
+  } <span class="subject">${line}</span></summary>${input}${formatNote(use, agent)}${result === undefined ? '' : formatResult(result, agent)}</details>`;
 }
 
-function formatResult(block: ContentBlock, agent: string): string {
+const formatResult = (block: ContentBlock, agent: string): string =>
+  formatPlain(block.result_text ?? '') + formatNote(block, agent);
+
+function formatNote(block: ContentBlock, agent: string): string {
   const note = toLeftOutNote(agent, block);
-  return formatPlain(block.result_text ?? '') + (note === undefined ? '' : `<p class="end">${toHtml(note)}</p>`);
+  return note === undefined ? '' : `<p class="end">${toHtml(note)}</p>`;
 }
 
 const MAX_SUBJECT_LENGTH = 120;

@@ -29,9 +29,9 @@ const escapeLine = (text: string): string => text.replace(/[\\`*_[\]<>#|~]/g, '\
 function toMarkdownStep(step: Step, agent: string): string {
   switch (step.kind) {
     case 'text':
-      return escapeTags(toVisible(step.block.content_text ?? ''));
+      return addNote(escapeTags(toVisible(step.block.content_text ?? '')), step.block, agent);
     case 'thinking':
-      return escapeTags(toVisible(step.block.thinking_text ?? '')).replace(/^/gm, '> ');
+      return addNote(escapeTags(toVisible(step.block.thinking_text ?? '')).replace(/^/gm, '> '), step.block, agent);
     case 'result':
       return toResult(step.block, agent);
     case 'other':
@@ -44,16 +44,19 @@ function toMarkdownStep(step: Step, agent: string): string {
         .join('\n');
       const heading = `**${escapeLine(toVisible(use.tool_name ?? 'tool'))}**${result?.is_error === true ? ' (failed)' : ''}`;
       const input = diff === '' ? toFence(describeToolInput(use.tool_input)) : toFence(diff, 'diff');
-      return [heading, input, result === undefined ? '' : toResult(result, agent)].filter(Boolean).join('\n\n');
+      return [heading, addNote(input, use, agent), result === undefined ? '' : toResult(result, agent)]
+        .filter(Boolean)
+        .join('\n\n');
     }
   }
 }
 
-function toResult(block: ContentBlock, agent: string): string {
+const toResult = (block: ContentBlock, agent: string): string =>
+  addNote(toFence(block.result_text ?? ''), block, agent);
+
+function addNote(text: string, block: ContentBlock, agent: string): string {
   const note = toLeftOutNote(agent, block);
-  return [toFence(block.result_text ?? ''), note === undefined ? '' : `*${escapeLine(note)}*`]
-    .filter(Boolean)
-    .join('\n\n');
+  return [text, note === undefined ? '' : `*${escapeLine(note)}*`].filter(Boolean).join('\n\n');
 }
 
 const prefix = (text: string, sign: string): string => (text === '' ? '' : text.replace(/^/gm, sign));

@@ -138,12 +138,12 @@ export function sanitizeDocument({ session, messages, isCut, subagents }: Sessio
     messages: messages.map((message) => ({
       ...message,
       metadata: {},
-      content_blocks: message.content_blocks.map(({ attachment: _attachment, ...block }) => ({
+      content_blocks: message.content_blocks.map(({ attachment: _attachment, metadata, ...block }) => ({
         ...block,
         metadata: {},
-        content_text: toSize(block.content_text),
-        thinking_text: toSize(block.thinking_text),
-        result_text: toSize(block.result_text),
+        content_text: toSize(block.content_text, metadata),
+        thinking_text: toSize(block.thinking_text, metadata),
+        result_text: toSize(block.result_text, metadata),
         tool_input: null,
       })),
     })),
@@ -151,5 +151,8 @@ export function sanitizeDocument({ session, messages, isCut, subagents }: Sessio
   };
 }
 
-const toSize = (text: string | null): string | null =>
-  text === null ? null : `[${text.split(/\s+/).filter(Boolean).length.toLocaleString('en-US')} words]`;
+function toSize(text: string | null, { truncated }: Message['metadata']): string | null {
+  if (text === null) return null;
+  const words = text.split(/\s+/).filter(Boolean).length.toLocaleString('en-US');
+  return truncated === true ? `[${words} words, and more]` : `[${words} words]`;
+}

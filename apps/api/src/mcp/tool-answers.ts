@@ -77,7 +77,7 @@ export function toMessages({ messages, ...rest }: MessageList): unknown {
       let room = share;
       const blocks = message.content_blocks.map((block) => {
         const text = toText(block);
-        const shown = cut(text, room);
+        const shown = cut(text, room, block.metadata);
         room -= shown?.length ?? 0;
         const { block_type: type, tool_name, is_error } = block;
         return { type, ...(tool_name !== null && { tool_name }), ...(is_error !== null && { is_error }), text: shown };
@@ -88,15 +88,24 @@ export function toMessages({ messages, ...rest }: MessageList): unknown {
   };
 }
 
-function toText({ content_text, thinking_text, result_text, tool_input }: ContentBlock): string | null {
-  const input = tool_input === null || tool_input === undefined ? null : JSON.stringify(tool_input);
-  return content_text ?? thinking_text ?? result_text ?? input;
+function toText({ content_text, thinking_text, result_text, tool_input, metadata }: ContentBlock): string | null {
+  const isBeginning = metadata.truncated === true && typeof tool_input === 'string';
+  const input = tool_input === null || tool_input === undefined || isBeginning ? null : JSON.stringify(tool_input);
+  return content_text ?? thinking_text ?? result_text ?? input ?? (isBeginning ? tool_input : null);
 }
 
-function cut(text: string | null, length: number): string | null {
-  if (text === null || text.length <= length) return text;
-  const end = Math.max(0, length);
-  return `${text.slice(0, end).toWellFormed()}… (${text.length - end} more characters)`;
+/** Says how much is left out. A block may hold only the beginning of a text, whose length is in `metadata`. */
+function cut(text: string | null, length: number, metadata: ContentBlock['metadata'] = {}): string | null {
+  const { truncated: isBeginning, original_byte_length: bytes } = metadata;
+  if (text === null || (text.length <= length && isBeginning !== true)) return text;
+  const end = Math.min(text.length, Math.max(0, length));
+  const rest =
+    isBeginning !== true
+      ? `${text.length - end} more characters`
+      : typeof bytes === 'number'
+        ? `the beginning of ${bytes} bytes`
+        : 'a part is left out';
+  return `${text.slice(0, end).toWellFormed()}… (${rest})`;
 }
 
 function pick<Source extends object, Key extends keyof Source>(

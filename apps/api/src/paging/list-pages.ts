@@ -1,6 +1,5 @@
-import type { Message, SubagentList } from '@recount/contract';
+import { MAX_PAGE_TEXT_BYTES, type Message, type SubagentList } from '@recount/contract';
 import {
-  type ContentBlockRow,
   type Database,
   listMessages,
   listSessions,
@@ -45,10 +44,8 @@ function parseJson(json: string): unknown {
   }
 }
 
-/** Messages read at a time; a page may exceed its limit in bytes by this number. */
+/** Messages read at a time. */
 const MESSAGES_PER_READ = 20;
-/** A page ends after this much text, however many messages were requested. */
-const MAX_PAGE_TEXT_LENGTH = 8 * 1024 * 1024;
 
 const messageCursorSchema = z.strictObject({ message: z.string().regex(/^[0-9A-Z]{26}$/) });
 
@@ -57,39 +54,47 @@ interface MessagePage {
   next_cursor: string | null;
 }
 
+interface MessagePageQuery {
+  limit: number;
+  cursor?: string | undefined;
+  fromId?: string | undefined;
+  /** Default MAX_PAGE_TEXT_BYTES. */
+  maxTextBytes?: number | undefined;
+}
+
 /**
  * Messages of a transcript with their blocks, from `fromId` or the beginning, at most `limit`, fewer if their texts are
- * long. A cursor contains the id of a message, which does not change in a re-parse or a longer version of the session,
- * so the next page continues after it. Throws ProblemError `invalid-cursor`.
+ * longer than `maxTextBytes`. The first message is always there. If its texts alone are longer, those after the limit
+ * are cut, with `metadata.truncated`. So a page has at most `maxTextBytes` and one block of text, and beginnings of
+ * others. A cursor contains the id of a message, which does not change in a re-parse or a longer version of the
+ * session, so the next page continues after it. Throws ProblemError `invalid-cursor`.
  */
 export async function listMessagePage(
   database: Database,
   { workspaceId, rowSetId }: RowSetKey,
-  { limit, cursor, fromId }: { limit: number; cursor?: string | undefined; fromId?: string | undefined },
+  { limit, cursor, fromId, maxTextBytes = MAX_PAGE_TEXT_BYTES }: MessagePageQuery,
 ): Promise<MessagePage> {
   let afterId = parseCursor(messageCursorSchema, cursor)?.message;
   const messages: Message[] = [];
-  let textLength = 0;
+  let left = maxTextBytes;
   for (;;) {
     // One more than needed shows whether there is a next page.
     const wanted = Math.min(MESSAGES_PER_READ, limit - messages.length);
-    const found = await listMessages(database, workspaceId, rowSetId, { afterId, fromId, limit: wanted + 1 });
-    for (const { message, blocks } of found.slice(0, wanted)) {
+    const range = { afterId, fromId, limit: wanted + 1, maxTextBytes: left };
+    const found = await listMessages(database, workspaceId, rowSetId, range);
+    for (const { message, blocks, textBytes, isCut } of found.slice(0, wanted)) {
+      if (isCut && afterId !== undefined && messages.length > 0)
+        return { messages, next_cursor: toMessageCursor(afterId) };
       messages.push({ ...message, content_blocks: blocks });
-      for (const block of blocks) textLength += measureBlock(block);
+      left -= textBytes;
+      afterId = message.id;
     }
-    afterId = messages.at(-1)?.id;
     if (found.length <= wanted || afterId === undefined) return { messages, next_cursor: null };
-    if (messages.length >= limit || textLength > MAX_PAGE_TEXT_LENGTH) {
-      return { messages, next_cursor: toCursor({ message: afterId }) };
-    }
+    if (messages.length >= limit || left <= 0) return { messages, next_cursor: toMessageCursor(afterId) };
   }
 }
 
-function measureBlock({ content_text, thinking_text, result_text, tool_input }: ContentBlockRow): number {
-  const inputLength = tool_input === null ? 0 : JSON.stringify(tool_input).length;
-  return (content_text?.length ?? 0) + (thinking_text?.length ?? 0) + (result_text?.length ?? 0) + inputLength;
-}
+const toMessageCursor = (message: string): string => toCursor({ message });
 
 /** The sort order is part of the cursor, because its key means nothing in another one. */
 const sessionCursorSchema = z.strictObject({

@@ -79,13 +79,19 @@ const GET_SESSION_COSTS = {
 export function addSessionContentRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): void {
   app.get('/v1/sessions/:session_id/messages', LIST_SESSION_MESSAGES, async (request) => {
     const workspaceId = workspaceOf(request);
-    const { transcript_id, from_message_id: fromId, limit, cursor } = request.query;
+    const { transcript_id, from_message_id: fromId, limit, cursor, max_text_bytes: maxTextBytes } = request.query;
     // In one snapshot, because a longer version may replace the session between two queries.
     return await deps.database.withSnapshot(async (snapshot) => {
       const session = await requireSession(snapshot, workspaceId, request.params.session_id);
       const transcriptId = transcript_id ?? session.primary_transcript_id;
       const rowSetId = await requireRows(snapshot, session, transcriptId);
-      const page = await listMessagePage(snapshot, { workspaceId, rowSetId }, { limit, cursor, fromId });
+      const page = await listMessagePage(
+        snapshot,
+        { workspaceId, rowSetId },
+        {
+          ...{ limit, cursor, fromId, maxTextBytes },
+        },
+      );
       const messages = await addAttachments(snapshot, { workspaceId, agent: session.agent }, page.messages);
       return { session_id: session.session_id, transcript_id: transcriptId, ...page, messages };
     });

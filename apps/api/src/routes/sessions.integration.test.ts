@@ -31,6 +31,10 @@ async function listIds(query: string): Promise<string[]> {
   return sessions.map(({ session_id }) => session_id);
 }
 
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+const measure = ({ content_text, tool_input }: MessageList['messages'][number]['content_blocks'][number]): number =>
+  Buffer.byteLength(content_text ?? '') + (tool_input === null ? 0 : JSON.stringify(tool_input).length);
+
 const dated = (day: number) => ({ timestamp: new Date(Date.UTC(2026, 1, day, 12)).toISOString() });
 
 beforeAll(async () => {
@@ -282,6 +286,57 @@ describe('GET /v1/sessions/{id}', () => {
     const path = `/v1/sessions/grown/messages?transcript_id=${shorter.transcript_id}`;
     const problem = await expectProblem(await api.fetch(path), 409, 'no-rows');
     expect(problem.detail).toContain(longer.transcript_id);
+  });
+
+  it('limits the texts on a page of messages in bytes, and loses none', async () => {
+    const lines = [900, 30_000, 10, 5000, 5000, 5000].map((length, index) =>
+      toLine('texts', index, { type: 'user', message: { role: 'user', content: 'é'.repeat(length / 2) } }),
+    );
+    const input = { command: 'x'.repeat(3000) };
+    const calls = Array.from({ length: 40 }, (_, index) => ({
+      type: 'tool_use',
+      id: `c${index}`,
+      name: 'Bash',
+      input,
+    }));
+    const message = { role: 'assistant', content: [...calls, { type: 'text', text: 'short' }] };
+    lines.splice(3, 0, toLine('texts', 6, { type: 'assistant', message }));
+    await upload(lines.join(''));
+    await api.work();
+    const whole = (await read<MessageList>('/v1/sessions/texts/messages')).messages;
+    expect(whole.map((each) => each.content_blocks.length)).toEqual([1, 1, 1, 41, 1, 1, 1]);
+    for (const maxBytes of [1, 4000, 6000, 10_000, 100_000, 1_000_000]) {
+      const found: MessageList['messages'] = [];
+      for (let cursor = ''; ; ) {
+        const page = messageListSchema.parse(
+          await read(`/v1/sessions/texts/messages?limit=5&max_text_bytes=${maxBytes}${cursor}`),
+        );
+        const blocks = page.messages.flatMap((each) => each.content_blocks);
+        const isCut = blocks.map(({ metadata }) => metadata.truncated === true);
+        // Texts that are no longer than a beginning are whole in any case.
+        const bytes = blocks.map(measure).filter((size, index) => isCut[index] === false && size > 1000);
+        expect(sum(bytes)).toBeLessThan(maxBytes + Math.max(0, ...bytes) + 1000);
+        expect(isCut.includes(true)).toBe(maxBytes < 41 * 3000 && page.messages[0]?.ordinal === 3);
+        if (isCut.includes(true)) expect(page.messages).toHaveLength(1);
+        found.push(...page.messages);
+        if (page.next_cursor === null) break;
+        cursor = `&cursor=${page.next_cursor}`;
+      }
+      expect(found.map(({ id }) => id)).toEqual(whole.map(({ id }) => id));
+      for (const [index, { content_blocks: blocks }] of found.entries())
+        for (const [order, block] of blocks.entries()) {
+          const original = whole[index]?.content_blocks[order];
+          if (block.metadata.truncated !== true) expect(block).toEqual(original);
+          else
+            expect(block).toEqual({
+              ...original,
+              // As Postgres writes JSON, with a space after each colon.
+              tool_input: `{"command": "${input.command}"}`.slice(0, 1000),
+              metadata: { ...original?.metadata, truncated: true, original_byte_length: 3015 },
+            });
+        }
+    }
+    await expectProblem(await api.fetch('/v1/sessions/texts/messages?max_text_bytes=0'), 400, 'invalid-request');
   });
 
   it('finds any existing id', async () => {

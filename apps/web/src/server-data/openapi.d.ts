@@ -9288,6 +9288,8 @@ export interface operations {
                 transcript_id?: string;
                 /** @description The first message of the first page, by its id; by default the beginning */
                 from_message_id?: string;
+                /** @description Bytes of text on a page, 1 to 8388608. A page with more ends earlier; a message with more has its later texts cut, with `metadata.truncated` */
+                max_text_bytes?: number;
                 /** @description Rows on a page, 1 to 500 */
                 limit?: number;
                 /** @description `next_cursor` of the previous page; keep the rest of the query unchanged */
