@@ -9,6 +9,7 @@ import { createTestDatabase } from '@recount/local-postgres/testing';
 import { createFolderRawStore } from '@recount/storage';
 import { pino } from 'pino';
 import type { FleetFile } from './facts.ts';
+import { killWorkerInTheMiddle } from './kill-worker.ts';
 
 const WORKSPACE = '01J00000000000000000000001';
 /** The API's current time, in the middle of the fleet. */
@@ -22,7 +23,7 @@ export interface FleetInstallation {
   close(): Promise<void>;
 }
 
-/** An installation that has ingested the files in order, queried through the HTTP API. */
+/** An installation that has ingested the files in order, half of them after a worker was killed, queried through the HTTP API. */
 export async function ingestFleet(files: readonly FleetFile[]): Promise<FleetInstallation> {
   const testDatabase = await createTestDatabase();
   const directory = await mkdtemp(join(tmpdir(), 'recount-fleet-'));
@@ -30,13 +31,20 @@ export async function ingestFleet(files: readonly FleetFile[]): Promise<FleetIns
   const rawStore = createFolderRawStore({ directory });
   const deps = { database, rawStore };
   await ensureWorkspace(database.database, WORKSPACE, 'fleet');
-  for (const { path, text } of files) {
-    const body = toBody(text);
-    await receiveTranscript(deps, { workspaceId: WORKSPACE, uploaderKeyId: null, path, body, maxBytes: MAX_BYTES });
-  }
+  const receive = async (some: readonly FleetFile[]): Promise<void> => {
+    for (const { path, text } of some) {
+      const body = toBody(text);
+      await receiveTranscript(deps, { workspaceId: WORKSPACE, uploaderKeyId: null, path, body, maxBytes: MAX_BYTES });
+    }
+  };
+  const environment = { DATABASE_URL: testDatabase.connectionString, RECOUNT_RAW_STORE: directory };
+  const half = Math.floor(files.length / 2);
+  await receive(files.slice(0, half));
+  await workJobs(deps, { maxLineBytes: MAX_BYTES });
+  await receive(files.slice(half));
+  await killWorkerInTheMiddle(environment);
   await workJobs(deps, { maxLineBytes: MAX_BYTES });
 
-  const environment = { DATABASE_URL: testDatabase.connectionString, RECOUNT_RAW_STORE: directory };
   const logLines: string[] = [];
   const log = pino({ level: 'error' }, { write: (line: string) => void logLines.push(line) });
   const app: ApiApp = await createApiApp({ ...deps, log, now: () => NOW_MS }, readApiConfig(environment));
