@@ -60,19 +60,20 @@ beforeAll(async () => {
     const people = /\{(person|team)_id\}/.test(route) ? await createPeople(`private-session-${index}`) : {};
     const alert = /\{(destination|delivery)_id\}/.test(route) ? await createTestAlert(`alert-${index}`) : {};
     const digest = route.includes('{digest_id}') ? await createTestDigest(`digest-${index}`) : {};
+    const rename = route.includes('{rename_id}') ? await createRename() : {};
     // Its answer echoes the request.
     const named = route.startsWith('PUT /v1/sessions/') ? { session_id: `named-${index}` } : {};
     parameters.set(route, {
       ...transcript,
       key_id,
       workspace_id: HOME_WORKSPACE,
-      rename_id: key_id,
       provider_id: 'none',
       ...link,
       ...attachment,
       ...signIn,
       ...budget,
       ...digest,
+      ...rename,
       ...people,
       ...alert,
       ...named,
@@ -152,6 +153,17 @@ async function createTestBudget(name: string): Promise<{ budget_id: string }> {
   const headers = { 'content-type': 'application/json' };
   const answer = await api.fetch('/v1/budgets', { method: 'POST', body, headers });
   return { budget_id: ((await answer.json()) as { id: string }).id };
+}
+
+async function createRename(): Promise<{ rename_id: string }> {
+  const repository = 'example.com/crane';
+  await api.upload(toTranscript('private-session-renamed', 4), { repository: `https://${repository}.git` });
+  await api.work();
+  const body = JSON.stringify({ repositories: [repository], new_name: 'heron' });
+  const headers = { 'content-type': 'application/json' };
+  const answer = await api.fetch('/v1/repository-renames', { method: 'POST', body, headers });
+  const { renames } = (await answer.json()) as { renames: { id: string }[] };
+  return { rename_id: renames[0]?.id ?? '' };
 }
 
 async function decideOnFinding(route: string): Promise<{ dismissal_id: string } | { kind: string }> {

@@ -76,7 +76,7 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'GET /v1/repository-renames': [401, 401, 401, 401, 403, 200, 200, 200],
   // The workspaces have no such repository, and no such renaming.
   'POST /v1/repository-renames': [401, 401, 401, 401, 403, 403, 422, 422],
-  'DELETE /v1/repository-renames/{rename_id}': [401, 401, 401, 401, 403, 403, 404, 404],
+  'DELETE /v1/repository-renames/{rename_id}': [401, 401, 401, 401, 403, 403, 200, 404],
   'GET /v1/settings': [401, 401, 401, 401, 403, 200, 200, 200],
   'PUT /v1/settings': [401, 401, 401, 401, 403, 403, 200, 200],
   'GET /v1/plans': [401, 401, 401, 401, 403, 403, 200, 200],
