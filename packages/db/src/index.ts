@@ -10,6 +10,7 @@ export { evaluateBudget } from './budgets/evaluate-budget.ts';
 export { readBudgetStatus } from './budgets/read-spending.ts';
 export { isolateWorkspace, moveShard, planRebalance, startRebalance, waitForRebalance } from './cluster/move-shards.ts';
 export {
+  assertAnswering,
   assertMovable,
   findNode,
   findPlacedWorkspace,

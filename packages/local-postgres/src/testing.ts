@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
 import { inject } from 'vitest';
 import { createDatabase, dropDatabase, withClient } from './databases.ts';
 
@@ -49,3 +51,18 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 
 /** For a property test with only a few statements per run. It gets more runs than if each filled a database. */
 export const withFewStatements = (): { numRuns: number } => ({ numRuns: 6 * inject('propertyTests').numRuns });
+
+const COUNT_WAITING = `
+  SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+const COUNT_ON_ALL_NODES = `
+  SELECT sum(result::int)::int AS waiting FROM run_command_on_all_nodes('${COUNT_WAITING.replaceAll("'", "''")}')`;
+
+/** Resolves once this many connections are waiting for a lock, on any node. */
+export async function waitForLocks({ database }: { database: { pool: Pool } }, count: number): Promise<void> {
+  const query = isOnCitus() ? COUNT_ON_ALL_NODES : COUNT_WAITING;
+  for (;;) {
+    const { rows } = await database.pool.query<{ waiting: number }>(query);
+    if ((rows[0]?.waiting ?? 0) >= count) return;
+    await sleep(10);
+  }
+}

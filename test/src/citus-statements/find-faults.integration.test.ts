@@ -70,6 +70,19 @@ it.each([
        b AS (DELETE FROM recount.message_rollup WHERE workspace_id = $2 AND false) SELECT`,
     'changes no row of message_rollup in a part of a WITH',
   ],
+  [
+    `WITH one (title) AS (SELECT session_id FROM recount.sessions WHERE workspace_id = $1 UNION ALL SELECT 'a')
+     SELECT title FROM one`,
+    'names the columns of a part of a WITH',
+  ],
+  [
+    'UPDATE recount.sessions SET updated_at = clock_timestamp() WHERE workspace_id = $1',
+    'asks the clock or chance in an UPDATE',
+  ],
+  [
+    'SELECT session_id FROM recount.sessions WHERE workspace_id = $1 AND pg_try_advisory_xact_lock(1)',
+    'takes an advisory lock where it reads a table',
+  ],
   ['SELECT nothing FROM recount.sessions', 'cannot be planned'],
 ])('reports %s', async (text, fault) => {
   if (canPlan) expect(await find(text)).toContainEqual(expect.stringContaining(fault));
@@ -84,6 +97,8 @@ it('accepts statements of one workspace', async () => {
      DELETE FROM recount.message_rollup WHERE workspace_id = $1`,
     `INSERT INTO recount.message_rollup AS r (workspace_id, session_id) SELECT workspace_id, session_id
      FROM recount.sessions WHERE workspace_id = $1 RETURNING r.session_id`,
+    `WITH one (title) AS MATERIALIZED (SELECT session_id FROM recount.sessions WHERE workspace_id = $1)
+     SELECT title FROM one`,
   ]) {
     expect(await find(text)).toEqual([]);
   }

@@ -20,9 +20,16 @@ const OPAQUE_WORKSPACE_ID = /\(SELECT (\$\d+::text)\)/g;
 /** Citus refuses expressions in an update that might differ between nodes. */
 const CLOCK_IN_UPSERT =
   /\bDO UPDATE\s+SET\b(?:(?!\bRETURNING\b)[\s\S])*\b(?:now\(\)|current_timestamp|clock_timestamp\(\))/i;
+/** As this may differ between nodes, Citus refuses it even where only one is concerned. */
+const VOLATILE_IN_UPDATE = /^\s*UPDATE\b[\s\S]*\b(?:clock_timestamp|random|gen_random_uuid)\(/i;
+/** It would be taken on the node; the other programs take it on the coordinator. */
+const ADVISORY_LOCK = /\bpg_(?:try_)?advisory_/i;
 /** Nodes know the table by the name of a shard; Citus gives it an alias by itself only if there is an ON CONFLICT. */
 const RETURNS_FROM_TABLE_WITHOUT_ALIAS =
   /^\s*INSERT INTO\s+\S+\s*\([^)]*\)\s*(?:SELECT|WITH)\b(?![\s\S]*\bON CONFLICT\b)[\s\S]*\bRETURNING\b/i;
+/** Citus puts a part that is read once in the place of its name, and then knows its columns only by their names inside. */
+const NAMES_COLUMNS_OF_PART =
+  /(?:\bWITH|,)\s+\w+\s*\([^()]*\)\s+AS\s+(?:NOT\s+MATERIALIZED\s+)?\(\s*(?:SELECT|WITH)\b/i;
 
 /** Undefined for temporary tables, which cannot be distributed. */
 const UNDEFINED_TABLE = '42P01';
@@ -139,6 +146,7 @@ export async function findFaults(client: Client, statement: string, options: Fau
   const changesDistributed = nodes.some(
     (node) => node['Node Type'] === 'ModifyTable' && options.distributedTables.has(node['Relation Name'] ?? ''),
   );
+  const isOfNodes = nodes.some((node) => options.distributedTables.has(node['Relation Name'] ?? ''));
   const mayAskAll = options.asksAllNodes && !locks;
   return [
     ...(mayAskAll
@@ -152,6 +160,15 @@ export async function findFaults(client: Client, statement: string, options: Fau
       : []),
     ...(changesDistributed && RETURNS_FROM_TABLE_WITHOUT_ALIAS.test(text)
       ? ['returns columns of an INSERT with a query: give its table an alias, and name them by it']
+      : []),
+    ...(changesDistributed && VOLATILE_IN_UPDATE.test(text)
+      ? ['asks the clock or chance in an UPDATE: ask in a statement before it']
+      : []),
+    ...(isOfNodes && ADVISORY_LOCK.test(text)
+      ? ['takes an advisory lock where it reads a table: lock in a separate statement']
+      : []),
+    ...(isOfNodes && NAMES_COLUMNS_OF_PART.test(text)
+      ? ['names the columns of a part of a WITH beside its name: name them inside, or add MATERIALIZED']
       : []),
     ...listEmptyChanges(root, options.distributedTables),
     ...listDependencies(root, options.distributedTables),

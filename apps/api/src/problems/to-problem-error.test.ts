@@ -33,8 +33,11 @@ describe('toProblemError', () => {
     },
   );
 
-  it('names the node of a cluster that does not answer', () => {
-    const lost = withCode('connection to the remote node recount@10.0.0.2:5432 failed with …', '08006');
+  it.each([
+    'connection to the remote node recount@10.0.0.2:5432 failed with …',
+    'The node 10.0.0.2:5432 of the cluster does not answer (…). Start it, and retry',
+  ])('names the node of a cluster that does not answer: %s', (text) => {
+    const lost = withCode(text, '08006');
     expect(toProblemError(failedQuery(lost))).toMatchObject({
       slug: 'database-unavailable',
       message: 'The node 10.0.0.2:5432 of the database’s cluster does not answer; try again when it has started',

@@ -57,6 +57,8 @@ describe('health', () => {
       },
     });
     expect(waiting.logLines.join('')).toContain('a node of the cluster does not answer');
+    const problem = await expectProblem(await waiting.fetch('/v1/disk'), 503, 'database-unavailable');
+    expect(problem.detail).toMatch(/^The node \S+:1 of the database’s cluster does not answer/);
     await waiting.close();
   });
 

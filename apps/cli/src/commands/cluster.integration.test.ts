@@ -70,4 +70,14 @@ describe.runIf(isOnCitus())('on a cluster', () => {
   it('spreads shards over the nodes only if they are uneven', async () => {
     expect(await type('rebalance', '--json')).toMatchObject({ exitCode: 0, out: expect.stringContaining('"moves"') });
   });
+
+  it('names a node that is away, also where Citus would plan moves', async () => {
+    const pool = createDatabasePool({ connectionString: database.connectionString });
+    // Nothing listens at port 1.
+    await pool.pool.query('UPDATE pg_dist_node SET nodeport = 1 WHERE nodeid = (SELECT max(nodeid) FROM pg_dist_node)');
+    await pool.close();
+    const isAway = { exitCode: 1, out: '', err: expect.stringMatching(/The node \S+:1 does not answer .*Start it/) };
+    expect(await type('rebalance')).toEqual(isAway);
+    expect((await type('status')).exitCode).toBe(1);
+  });
 });

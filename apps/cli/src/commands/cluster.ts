@@ -118,9 +118,13 @@ async function placeWorkspace(
 }
 
 async function rebalance(context: CliContext, options: ChangeOptions): Promise<void> {
-  const { assertMovable, planRebalance, startRebalance, waitForRebalance } = await import('@recount/db');
+  const { assertAnswering, assertMovable, planRebalance, startRebalance, waitForRebalance } = await import(
+    '@recount/db'
+  );
   const signal = context.listenForInterruption();
   await withCluster(context, async ({ database }, cluster) => {
+    // The plan asks all nodes for their sizes.
+    assertAnswering(cluster);
     await carryOut(context, options, {
       moves: await planRebalance(database, cluster),
       none: 'The shards are spread evenly over the nodes already.',

@@ -72,9 +72,11 @@ export async function changeBudget(
   const namesakes = await listBudgets(transaction, workspaceId);
   if (namesakes.some((other) => other.id !== id && other.name === change.name)) return 'taken';
   if (!(await holdDestinations(transaction, workspaceId, change.destination_ids))) return 'no-destination';
+  // After the wait, and by a separate statement, because Citus refuses the clock in an UPDATE.
+  const { rows } = await transaction.execute<{ now: string }>(sql`SELECT clock_timestamp()::text AS now`);
   const [row] = await transaction
     .update(budgets)
-    .set({ ...change, updated_at: sql`clock_timestamp()` })
+    .set({ ...change, updated_at: sql`${rows[0]?.now}::timestamptz` })
     .where(isBudget(workspaceId, id))
     .returning();
   const from = Object.fromEntries(Object.keys(change).map((key) => [key, before[key as keyof BudgetChange]]));

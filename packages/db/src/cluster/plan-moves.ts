@@ -72,15 +72,21 @@ export function toMove(
   };
 }
 
+/** @throws DistributionError if a node does not answer */
+export function assertAnswering({ nodes }: Pick<Cluster, 'nodes'>): void {
+  for (const { node, fault } of nodes) {
+    if (fault === null) continue;
+    throw new DistributionError(`The node ${toNodeName(node)} does not answer (${fault}). Start it, and try again`);
+  }
+}
+
 /**
  * Checks before anything changes.
  * @throws DistributionError if a node does not answer, or its `wal_level` does not let shards move while they are written
  */
 export function assertMovable({ nodes }: Pick<Cluster, 'nodes'>, mode: TransferMode): void {
-  for (const { node, fault, walLevel } of nodes) {
-    if (fault !== null) {
-      throw new DistributionError(`The node ${toNodeName(node)} does not answer (${fault}). Start it, and try again`);
-    }
+  assertAnswering({ nodes });
+  for (const { node, walLevel } of nodes) {
     if (mode === 'logical' && !node.isCoordinator && walLevel !== 'logical') {
       throw new DistributionError(
         `The node ${toNodeName(node)} has wal_level = ${walLevel}, so shards cannot move while they are ` +

@@ -59,9 +59,9 @@ export function isConnectionLost(error: unknown): boolean {
   return isLost(error, (state) => CONNECTION_STATES.has(state) || /^08[0-9A-Z]{3}$/.test(state));
 }
 
-/** Messages of a Citus coordinator about a node. Their codes differ. */
+/** Messages of a Citus coordinator about a node, whose codes differ, and of `askNodes`. */
 const NODE_FAILURE =
-  /^(?:connection to the remote node (?:\S+@)?|failure on connection marked as essential: )([\w.[\]:-]+:\d+)/;
+  /^(?:connection to the remote node (?:\S+@)?|failure on connection marked as essential: |The node )([\w.[\]:-]+:\d+)/;
 
 /** `host:port` of the cluster's node that did not answer, if a query failed for that. */
 export function findLostNode(error: unknown): string | undefined {

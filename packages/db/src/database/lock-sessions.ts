@@ -11,20 +11,19 @@ export async function lockSession(transaction: Database, workspaceId: string, se
   await transaction.execute(sql`SELECT pg_advisory_xact_lock(${toLockKey(sql`${`${workspaceId}/${sessionId}`}`)})`);
 }
 
-/** Like `lockSession` for those sessions of transcripts that are not locked, without waiting; returns them. */
+/**
+ * Like `lockSession` for those sessions of transcripts that are not locked, without waiting; returns them. Two
+ * statements, because Citus would take locks on the node of a table that the statement reads.
+ */
 export async function lockFreeSessions(
   transaction: Database,
   workspaceId: string,
   transcriptIds: readonly string[],
 ): Promise<string[]> {
   const { rows } = await transaction.execute<{ session_id: string }>(sql`
-    SELECT session_id FROM (
-      SELECT DISTINCT session_id FROM ${transcripts} AS t WHERE ${isInWorkspace('t', 'id', workspaceId, transcriptIds)}
-      -- So that no other session is locked.
-      OFFSET 0
-    ) AS s
-    WHERE pg_try_advisory_xact_lock(${toLockKey(sql`${workspaceId}::text || '/' || session_id`)})`);
-  return rows.map(({ session_id }) => session_id);
+    SELECT DISTINCT session_id FROM ${transcripts} AS t WHERE ${isInWorkspace('t', 'id', workspaceId, transcriptIds)}`);
+  const sessionIds = rows.map(({ session_id }) => session_id);
+  return [...(await tryLockSessions(transaction, workspaceId, sessionIds))];
 }
 
 /** Like `lockSession` for sessions that are not locked, without waiting; returns them. */

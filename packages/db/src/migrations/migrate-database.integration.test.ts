@@ -173,7 +173,7 @@ async function readCatalogs(pool: Pool): Promise<string[]> {
     SELECT concat_ws(' ', relkind, name, reloptions) AS line FROM relation
     UNION ALL SELECT concat_ws(' ', name, row_number() OVER (PARTITION BY name ORDER BY attnum), attname,
         format_type(atttypid, atttypmod), attcollation::regcollation, attnotnull, attstorage, attcompression, attstattarget,
-        attoptions, pg_get_expr(adbin, adrelid))
+        ARRAY(SELECT * FROM unnest(attoptions) AS option WHERE option NOT LIKE 'pg_attver=%'), pg_get_expr(adbin, adrelid))
       FROM relation JOIN pg_attribute AS a ON a.attrelid = relation.oid AND attnum > 0 AND NOT attisdropped
       LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
     UNION ALL SELECT pg_get_indexdef(oid) FROM relation WHERE relkind = 'i'

@@ -63,16 +63,16 @@ describe('tokens and cost by kind of work', () => {
   });
 
   it('are in the SQL views', async () => {
-    const { rows } = await pool.pool.query(
-      `SELECT r.kind_of_work, sum(r.tokens_out)::int AS tokens, (
-         SELECT sum(d.tokens_out)::int FROM analytics.daily_usage AS d WHERE d.kind_of_work = r.kind_of_work
-       ) AS of_days FROM analytics.api_responses AS r GROUP BY 1 ORDER BY 1`,
-    );
-    expect(rows).toEqual([
-      { kind_of_work: 'coding', tokens: 10, of_days: 10 },
-      { kind_of_work: 'conversation', tokens: 1, of_days: 1 },
-      { kind_of_work: 'operations', tokens: 1100, of_days: 1100 },
-      { kind_of_work: 'unknown', tokens: 10_000, of_days: 10_000 },
-    ]);
+    for (const view of ['api_responses', 'daily_usage']) {
+      const { rows } = await pool.pool.query(
+        `SELECT kind_of_work, sum(tokens_out)::int AS tokens FROM analytics.${view} GROUP BY 1 ORDER BY 1`,
+      );
+      expect(rows).toEqual([
+        { kind_of_work: 'coding', tokens: 10 },
+        { kind_of_work: 'conversation', tokens: 1 },
+        { kind_of_work: 'operations', tokens: 1100 },
+        { kind_of_work: 'unknown', tokens: 10_000 },
+      ]);
+    }
   });
 });

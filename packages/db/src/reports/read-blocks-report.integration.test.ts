@@ -72,7 +72,10 @@ beforeAll(async () => {
 afterAll(() => pool.close());
 
 /** By the definition, from individual responses. */
-function expectBlocks({ agent, project, model, from, to }: Partial<ReportRequest>) {
+function expectBlocks(
+  { agent, project, model, from, to }: Partial<ReportRequest>,
+  beforeMs = Number.POSITIVE_INFINITY,
+) {
   const ofAgent = FLEET.filter((session) => agent === undefined || session.agent === agent);
   const times = ofAgent.flatMap(({ responses }) => responses.map(({ atMs }) => atMs)).sort((a, b) => a - b);
   const starts: number[] = [];
@@ -85,7 +88,7 @@ function expectBlocks({ agent, project, model, from, to }: Partial<ReportRequest
     const responses = ofAgent
       .filter((session) => project === undefined || session.project === project)
       .flatMap(({ session_id, responses }) => responses.map((response) => ({ ...response, session_id })))
-      .filter(({ atMs }) => atMs >= startMs && atMs < startMs + BLOCK_MS)
+      .filter(({ atMs }) => atMs >= startMs && atMs < Math.min(startMs + BLOCK_MS, beforeMs))
       .filter((response) => model === undefined || response.model === model);
     if (responses.length === 0) return [];
     return [{ start: toIso(startMs), end: toIso(startMs + BLOCK_MS), ...sum(responses) }];
@@ -139,4 +142,19 @@ it.each(REQUESTS)('blocks of %j contain the responses of their five hours, on ev
     const page = await readBlocksReport(pool.database, filter, { limit });
     expect(page).toEqual({ ...all, rows: all.rows.slice(0, limit), truncated: true });
   }
+});
+
+it('blocks of a team contain the responses of the days when their people were in it', async () => {
+  await pool.pool.query('UPDATE recount.sessions SET person = project WHERE workspace_id = $1', [TEST_WORKSPACE]);
+  const request = { timeZone: 'UTC', subagents: 'include' } as const;
+  const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, request);
+  const endsBefore = '2026-03-30T00:00:00.000Z';
+  const ofTeam = { ...filter, attributed: [{ name: '/odd', startsAt: '-infinity', endsBefore }] };
+  const expected = expectBlocks({ project: '/odd' }, Date.parse(endsBefore));
+  expect(expected.length).toBeGreaterThan(3);
+  const all = await readBlocksReport(pool.database, ofTeam, { limit: 1000 });
+  expect(all.rows).toMatchObject(expected);
+  expect(all.totals.blocks).toBe(expected.length);
+  const page = await readBlocksReport(pool.database, ofTeam, { limit: 2 });
+  expect(page).toEqual({ ...all, rows: all.rows.slice(0, 2), truncated: true });
 });

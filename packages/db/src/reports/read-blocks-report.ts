@@ -68,12 +68,13 @@ const hasFurtherConditions = ({
   gitBranch,
   machine,
   person,
+  attributed,
   model,
   kindOfWork,
   sessionId,
   subagents,
 }: ReportFilter): boolean =>
-  [project, repository, gitBranch, machine, person, model, kindOfWork, sessionId].some(
+  [project, repository, gitBranch, machine, person, attributed, model, kindOfWork, sessionId].some(
     (value) => value !== undefined,
   ) || subagents !== 'include';
 
@@ -105,19 +106,21 @@ function toQuery({ workspaceId }: ReportFilter, edgesMs: readonly number[]): Gro
   const toBlock = (time: string) => sql`width_bucket(${sql.raw(time)}, ${edges})`;
   const columns = sql.raw('workspace_id, session_id, model, is_subagent, git_branch, agent_version, kind_of_work');
   const ofBuckets = sql`NOT u.is_shared AND u.bucket_start >= ${first}::timestamptz AND u.bucket_start < ${last}::timestamptz`;
-  // A day's first and last bucket determine their blocks. In between, only few sessions' days have others.
+  // A day's first and last bucket determine their blocks. In between, only few sessions' days have others. Periods of
+  // teams begin and end with days, so that any bucket of a day tells whose it is.
   const sessions = sql`(
     WITH day AS MATERIALIZED (
-      SELECT ${columns}, ${toBlock('first_bucket_start')} AS first_block, ${toBlock('last_bucket_start')} AS last_block
+      SELECT ${columns}, first_bucket_start AS bucket_start, ${toBlock('first_bucket_start')} AS first_block,
+        ${toBlock('last_bucket_start')} AS last_block
       FROM recount.usage_day_rollup
       WHERE workspace_id = ${workspaceId} AND NOT is_shared AND last_bucket_start >= ${first}::timestamptz
         AND first_bucket_start > ${first}::timestamptz - interval '24 hours' AND first_bucket_start < ${last}::timestamptz
     )
-    SELECT ${columns}, first_block AS block FROM day
+    SELECT ${columns}, bucket_start, first_block AS block FROM day
     UNION ALL
-    SELECT ${columns}, last_block FROM day WHERE last_block > first_block
+    SELECT ${columns}, bucket_start, last_block FROM day WHERE last_block > first_block
     UNION ALL
-    SELECT ${columns}, ${toBlock('bucket_start')} FROM recount.usage_rollup AS u
+    SELECT ${columns}, bucket_start, ${toBlock('bucket_start')} FROM recount.usage_rollup AS u
     WHERE workspace_id = ${workspaceId} AND ${ofBuckets}
       AND session_id IN (SELECT session_id FROM day WHERE last_block > first_block + 1)
   ) AS u`;

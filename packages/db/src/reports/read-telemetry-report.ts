@@ -145,9 +145,12 @@ const PART_COLUMNS =
   requests, matched, differing, responses, transcript_only, telemetry_tokens, transcript_tokens, telemetry_cost,
   transcript_cost, telemetry_only_cost, transcript_only_cost`);
 
-/** Each request, with its response; each response without one; sums of sessions without requests; unseen sessions. */
+/**
+ * Each request, with its response; each response without one; sums of sessions without requests; unseen sessions.
+ * Materialized, because Citus loses the names of columns of a part that it puts in the place of its name.
+ */
 const selectParts = (filter: ReportFilter): SQL => sql`
-  part (${PART_COLUMNS}) AS (
+  part (${PART_COLUMNS}) AS MATERIALIZED (
     SELECT q.agent, coalesce(p.session_id, q.session_id), q.session_id, s.root IS NULL, false, q."timestamp",
       coalesce(p.model, q.model), q.purpose, q.person, q.machine, 1, (i.response_key IS NOT NULL)::int,
       (i.response_key IS NOT NULL AND (${listTokens('p')}) IS DISTINCT FROM (${listTokens('q')}))::int,
@@ -219,10 +222,13 @@ export async function readTelemetryReport(
   const clock = createLocalClock(filter.timeZone);
   const parts = await readParts(database, filter, groupBy);
   const groups = Map.groupBy(parts, (part) => JSON.stringify(toValues(part, groupBy, clock)));
-  const rows = [...groups].map(([id, members]) => ({
-    ...(JSON.parse(id) as Partial<Record<TelemetryKey, string>>),
-    ...toFigures(members),
-  }));
+  // By their keys first, because the database has no order for rows that are equal otherwise.
+  const rows = [...groups]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([id, members]) => ({
+      ...(JSON.parse(id) as Partial<Record<TelemetryKey, string>>),
+      ...toFigures(members),
+    }));
   const time = groupBy.find(isTime);
   rows.sort(
     (a, b) =>

@@ -1,6 +1,6 @@
 import type { ReportBody, ReportTotals } from '@recount/contract';
 import { WASTE_KINDS, type WasteKind } from '@recount/contract/choices';
-import { createLocalClock, type LocalClock } from '@recount/core';
+import { COST_UNITS_PER_USD, createLocalClock, type LocalClock, toUsd } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import { joinPeople, PEOPLE_KEYS, toPeopleKey } from '../filters/attributed-to.ts';
@@ -72,16 +72,19 @@ export async function readWasteReport(
 const isTime = (key: WasteKey): key is 'day' | 'week' | 'month' => key === 'day' || key === 'week' || key === 'month';
 
 function toFigures(found: readonly { part: Part }[], costUsd: number | null): Figures {
-  const sum = (figure: 'findings' | 'cost' | 'dismissed_findings' | 'dismissed_cost'): number =>
+  const sum = (figure: 'findings' | 'dismissed_findings'): number =>
     found.reduce((total, { part }) => total + part[figure], 0);
-  const wasteUsd = sum('cost');
+  // In units, whose sum is the same in any order.
+  const sumUsd = (figure: 'cost' | 'dismissed_cost'): number =>
+    toUsd(found.reduce((total, { part }) => total + Math.round(part[figure] * COST_UNITS_PER_USD), 0));
+  const wasteUsd = sumUsd('cost');
   return {
     findings: sum('findings'),
     waste_usd: wasteUsd,
     cost_usd: costUsd,
     waste_share: costUsd === null || costUsd === 0 ? null : wasteUsd / costUsd,
     dismissed_findings: sum('dismissed_findings'),
-    dismissed_usd: sum('dismissed_cost'),
+    dismissed_usd: sumUsd('dismissed_cost'),
   };
 }
 

@@ -1,7 +1,8 @@
 import type { ApiResponse, ParsedContentBlock, ToolCall } from '@recount/core';
+import { waitForLocks } from '@recount/local-postgres/testing';
 import fc from 'fast-check';
 import type { PoolClient } from 'pg';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { verifyUsage } from '../consistency/verify-usage.ts';
 import type { Database } from '../database/database.ts';
 import { lockSession } from '../database/lock-sessions.ts';
@@ -576,12 +577,7 @@ it('counts the copies of others where a response was inserted after its transact
   await pool.withTransaction(async (transaction, client) => {
     await settleSessions(transaction, toChange('b', [await insertRows(transaction, client, toSingle('b', 2))]));
     mayContinue.resolve();
-    await vi.waitFor(async () => {
-      const { rowCount } = await pool.pool.query(
-        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
-      expect(rowCount).toBeGreaterThan(0);
-    });
+    await waitForLocks({ database: pool }, 1);
   });
   await last;
   const { rows } = await pool.pool.query('SELECT copy_count FROM recount.usage_ledger');

@@ -177,8 +177,10 @@ async function addWitnesses(): Promise<void> {
   const requests = Array.from({ length: 600 }, (_, index) => telemetry(`r-${index}`, 'grown'));
   await storeTelemetry(database, TEST_WORKSPACE, requests);
   await storeTelemetry(database, OTHER, [telemetry('r-0', 'other')]);
+  // In UTC, because Citus refuses a SET that depends on the time zone of the session.
   await database.execute(`
-    UPDATE recount.telemetry_records SET received_at = received_at - interval '1 day' * (length(record_key) % 2 + ascii(record_key) % 2)
+    UPDATE recount.telemetry_records SET received_at = (received_at AT TIME ZONE 'UTC'
+      - interval '1 day' * (length(record_key) % 2 + ascii(record_key) % 2)) AT TIME ZONE 'UTC'
     WHERE workspace_id = '${TEST_WORKSPACE}'`);
   const tokens = { inputTokens: 1, outputTokens: null, cacheReadTokens: null, cacheWriteTokens: null };
   const place = { workspaceId: TEST_WORKSPACE, vendor: 'anthropic', actor: 'system' as const };

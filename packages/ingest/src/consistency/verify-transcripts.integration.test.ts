@@ -66,7 +66,7 @@ describe('finds', () => {
     ['search_segments', "UPDATE recount.search_postings SET postings = '\\x00'"],
     [
       'search_segments',
-      'UPDATE recount.search_postings SET postings = (SELECT max(postings) FROM recount.search_postings)',
+      'UPDATE recount.search_postings SET postings = (SELECT postings FROM recount.search_postings ORDER BY 1 DESC LIMIT 1)',
     ],
     ['search_segments', 'DELETE FROM recount.search_segment_row_sets'],
     ['search_segments', 'UPDATE recount.search_segment_row_sets SET removed_at = now()'],

@@ -6,10 +6,10 @@ import {
   listLiveEvents,
   type WorkspaceSettings,
 } from '@recount/db';
+import { waitForLocks } from '@recount/local-postgres/testing';
 import type { RawStore } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation } from '../testing/test-installation.ts';
-import { waitForLocks } from '../testing/wait-for-locks.ts';
 import { createLiveBudget } from './live-budget.ts';
 import type { LiveDependencies, LiveEnding } from './live-writer.ts';
 import { newStreamId, openLiveWriter } from './open-live-writer.ts';

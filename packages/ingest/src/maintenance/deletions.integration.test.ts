@@ -10,6 +10,7 @@ import {
   lockSession,
   recordRawObjectDeletions,
 } from '@recount/db';
+import { waitForLocks } from '@recount/local-postgres/testing';
 import { type RawStore, RawStoreError } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runDoctor } from '../consistency/run-doctor.ts';
@@ -25,7 +26,6 @@ import {
   toLine,
   toTranscript,
 } from '../testing/test-installation.ts';
-import { waitForLocks } from '../testing/wait-for-locks.ts';
 import { deleteSession, deleteTranscript, deleteWorkspace } from './deletions.ts';
 
 let installation: TestInstallation;

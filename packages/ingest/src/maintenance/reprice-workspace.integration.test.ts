@@ -1,4 +1,5 @@
 import { createDatabasePool, lockSession, startReprice, verifyUsage } from '@recount/db';
+import { waitForLocks } from '@recount/local-postgres/testing';
 import { createPriceTable } from '@recount/prices';
 import type { RawStore } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -11,7 +12,6 @@ import {
   type TestInstallation,
   toTranscript,
 } from '../testing/test-installation.ts';
-import { waitForLocks } from '../testing/wait-for-locks.ts';
 import { deleteWorkspace } from './deletions.ts';
 import { repriceWorkspace } from './reprice-workspace.ts';
 import { followReprice } from './run-repricing.ts';

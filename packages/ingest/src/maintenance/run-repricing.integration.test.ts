@@ -8,9 +8,9 @@ import {
   startReprice,
   verifyUsage,
 } from '@recount/db';
+import { waitForLocks } from '@recount/local-postgres/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation } from '../testing/test-installation.ts';
-import { waitForLocks } from '../testing/wait-for-locks.ts';
 import { runRepricing } from './run-repricing.ts';
 
 let installation: TestInstallation;

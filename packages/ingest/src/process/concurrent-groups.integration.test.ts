@@ -1,8 +1,8 @@
 import { ensureWorkspace, verifyUsage } from '@recount/db';
+import { waitForLocks } from '@recount/local-postgres/testing';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestInstallation, type TestInstallation, toLine } from '../testing/test-installation.ts';
-import { waitForLocks } from '../testing/wait-for-locks.ts';
 import { ingestBatch } from './ingest-batch.ts';
 
 const OPTIONS = { maxLineBytes: 1024 * 1024 };

@@ -1,6 +1,6 @@
 import { claimTranscript, type TakenJob, takeJob } from '@recount/db';
 import { RawStoreError } from '@recount/storage';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_ATTEMPTS, MAX_OUTAGES } from '../queue/attempts.ts';
 import {
   createTestInstallation,
@@ -129,19 +129,22 @@ describe('an outage', () => {
   it('delays the withdrawal of the attempt until the database works again', async () => {
     const id = await receive();
     const { pool } = installation.database;
-    await pool.query(`
-      CREATE SEQUENCE public.refusals;
-      CREATE FUNCTION public.refuse_update() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN PERFORM nextval('public.refusals'); RAISE EXCEPTION 'read-only' USING ERRCODE = '25006'; END $$`);
+    await pool.query(`CREATE FUNCTION public.refuse_update() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN RAISE EXCEPTION 'read-only' USING ERRCODE = '25006'; END $$`);
+    const asking = vi.spyOn(pool, 'query');
     const working = work(async (...object) => {
       await pool.query(`CREATE TRIGGER refuse_update BEFORE UPDATE ON recount.transcripts
         FOR EACH ROW EXECUTE FUNCTION public.refuse_update()`);
       return await isAway(...object);
     });
-    // Sequences count what is rolled back, too.
-    const isTriedAgain = async () => (await pool.query('SELECT last_value > 2 AS is_so FROM public.refusals')).rows[0];
-    await expect.poll(isTriedAgain).toEqual({ is_so: true });
-    await pool.query('DROP TRIGGER refuse_update ON recount.transcripts; DROP FUNCTION public.refuse_update');
+    const listWithdrawals = () =>
+      asking.mock.calls.filter(([query]) =>
+        /^update .* "attempt_count" - 1/.test((query as { text?: string }).text ?? ''),
+      );
+    await expect.poll(() => listWithdrawals().length).toBeGreaterThan(2);
+    asking.mockRestore();
+    await pool.query('DROP TRIGGER refuse_update ON recount.transcripts');
+    await pool.query('DROP FUNCTION public.refuse_update');
     expect(await working).toBe('outage');
     expect(await installation.find(id)).toMatchObject({ status: 'queued', attempt_count: 0 });
     expect(await readJob()).toMatchObject({ outage_count: 1 });
@@ -176,8 +179,10 @@ it('a job whose transcript was deleted, or is ingested already, disappears', asy
 
 it('an attempt that fails in the middle of its rows leaves the job to the next one', async () => {
   const { pool } = installation.database;
+  await pool.query(
+    `CREATE FUNCTION public.refuse_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$`,
+  );
   await pool.query(`
-    CREATE FUNCTION public.refuse_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$;
     CREATE TRIGGER refuse_row BEFORE INSERT ON recount.content_blocks FOR EACH ROW
     WHEN (NEW.content_text LIKE '%poison%') EXECUTE FUNCTION public.refuse_row()`);
   const text = toLine('poisoned', 0, { message: { role: 'user', content: 'poison' } });
@@ -185,7 +190,8 @@ it('an attempt that fails in the middle of its rows leaves the job to the next o
   await pool.query('UPDATE recount.ingest_jobs SET is_alone = true');
   expect(await work(installation.rawStore.get)).toBe('failed');
   expect(await readJob()).toMatchObject({ taken_at: null });
-  await pool.query('DROP TRIGGER refuse_row ON recount.content_blocks; DROP FUNCTION public.refuse_row');
+  await pool.query('DROP TRIGGER refuse_row ON recount.content_blocks');
+  await pool.query('DROP FUNCTION public.refuse_row');
   expect(await work(installation.rawStore.get)).toBe('done');
   expect(await installation.find(transcript.id)).toMatchObject({ status: 'ingested', attempt_count: 2 });
 });

@@ -9,13 +9,12 @@ import {
   type SearchRequest,
   searchTranscripts,
 } from '@recount/db';
-import { isOnCitus } from '@recount/local-postgres/testing';
+import { isOnCitus, waitForLocks } from '@recount/local-postgres/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Finding, runDoctor } from '../consistency/run-doctor.ts';
 import { verifyTranscripts } from '../consistency/verify-transcripts.ts';
 import { requeueTranscript } from '../queue/requeue-transcript.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation, toLine } from '../testing/test-installation.ts';
-import { waitForLocks } from '../testing/wait-for-locks.ts';
 import { indexWaitingSessions, runSearchIndexer } from './run-search-indexer.ts';
 
 type SearchResult = Awaited<ReturnType<typeof searchTranscripts>>['results'][number];
@@ -163,7 +162,7 @@ describe('an ingested session', () => {
     await removeAll();
     expect(
       await query(
-        'SELECT t.session_id FROM recount.search_segment_row_sets JOIN recount.transcripts AS t USING (row_set_id)',
+        'SELECT t.session_id FROM recount.search_segment_row_sets JOIN recount.transcripts AS t USING (workspace_id, row_set_id)',
       ),
     ).toEqual([{ session_id: 'b' }]);
     await expectVerified();
