@@ -16,6 +16,8 @@ export interface DemoSession {
   startMs: number;
   turns: readonly DemoTurn[];
   pullRequest?: { number: number; repository: string };
+  /** Of a sub-agent, which has the session id of the session that started it. */
+  agentId?: string;
 }
 
 export type DemoAgent = 'claude-code' | 'codex' | 'copilot' | 'pi' | 'qwen';
@@ -35,6 +37,8 @@ export interface DemoResponse {
   /** Empty if the response only calls tools. */
   text: string;
   call?: DemoCall;
+  /** In its place, a call that only Claude Code makes here. */
+  claudeCall?: DemoClaudeCall;
 }
 
 /** Tokens; no class contains another. */
@@ -55,4 +59,21 @@ export interface DemoCall {
   output: string;
   isError: boolean;
   endMs: number;
+}
+
+/** A call of a tool of an MCP server, or of a sub-agent. */
+export interface DemoClaudeCall {
+  id: string;
+  name: string;
+  input: object;
+  output: string;
+  isError: boolean;
+  endMs: number;
+  subagent?: DemoSubagent;
+}
+
+/** The part of a sub-agent's session that differs from the session that started it. */
+export interface DemoSubagent extends Pick<DemoSession, 'model' | 'startMs' | 'turns'> {
+  agentId: string;
+  type: string;
 }

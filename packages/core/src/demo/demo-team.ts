@@ -156,3 +156,32 @@ export const MODELS: Record<DemoAgent, readonly string[]> = {
   pi: ['claude-sonnet-4-5'],
   qwen: ['qwen3-coder-plus'],
 };
+
+/** Calls of tools of MCP servers. */
+export const MCP_CALLS = [
+  {
+    name: 'mcp__github__list_issues',
+    input: { state: 'open', labels: ['bug'] },
+    output: '#481 Totals differ by a cent\n#477 Export is slow',
+  },
+  { name: 'mcp__github__get_pull_request', input: { number: 482 }, output: 'open, 3 files changed, checks passed' },
+  { name: 'mcp__linear__get_issue', input: { id: 'TIDE-218' }, output: 'TIDE-218: In progress, due on Friday' },
+  { name: 'mcp__sentry__search_errors', input: { query: 'is:unresolved' }, output: '2 errors in the last 24 hours' },
+] as const;
+
+export const SUBAGENTS = [
+  {
+    type: 'Explore',
+    model: 'claude-haiku-5-5',
+    description: 'Find every use of the limit',
+    prompt: 'List every place where the limit is read or written, with file and line. Do not change anything.',
+    answer: 'It is read in two files and written in none.',
+  },
+  {
+    type: 'general-purpose',
+    model: 'claude-sonnet-5-5',
+    description: 'Find the tests of the changed files',
+    prompt: 'Which tests cover the files that are about to change? Say what they do not cover.',
+    answer: 'One test covers them, but not the largest value.',
+  },
+] as const;

@@ -1,5 +1,22 @@
-import type { DemoAgent, DemoCall, DemoResponse, DemoSession, DemoTurn, DemoUsage } from './demo-session.ts';
-import { COMPANY, type DemoPerson, type DemoRepository, MODELS, PEOPLE, REPOSITORIES } from './demo-team.ts';
+import type {
+  DemoAgent,
+  DemoCall,
+  DemoClaudeCall,
+  DemoResponse,
+  DemoSession,
+  DemoTurn,
+  DemoUsage,
+} from './demo-session.ts';
+import {
+  COMPANY,
+  type DemoPerson,
+  type DemoRepository,
+  MCP_CALLS,
+  MODELS,
+  PEOPLE,
+  REPOSITORIES,
+  SUBAGENTS,
+} from './demo-team.ts';
 import { type WrittenSession, writeSession } from './write-session.ts';
 
 /** A transcript of the demo, with what its sender would state. */
@@ -28,7 +45,8 @@ const LONG_PAUSE_MS = 40 * MINUTE_MS;
 
 /**
  * The transcripts of an invented company: 12 people, 6 repositories with worktrees, 5 agents, 9 models, one of them
- * without a price. One day is far more expensive than the others, one session is caught in a loop. Ends at `nowMs`
+ * without a price; tools of MCP servers and sub-agents of Claude Code. One day is far more expensive than the others, one
+ * session is caught in a loop. Ends at `nowMs`
  * (milliseconds since 1970), and is the same for the same day. About 400 transcripts, made one by one.
  */
 export function* generateDemo(nowMs: number): Generator<DemoTranscript> {
@@ -43,19 +61,23 @@ export function* generateDemo(nowMs: number): Generator<DemoTranscript> {
         : random.integer(0, person.maxSessions) * Number(random.chance(0.6));
       for (let number = 0; number < count; number++) {
         const startMs = dayMs + 7 * HOUR_MS + random.integer(0, 9 * 60) * MINUTE_MS;
-        if (startMs < nowMs - 2 * HOUR_MS) yield toTranscript(makeSession(random, person, startMs));
+        if (startMs < nowMs - 2 * HOUR_MS) yield* toTranscripts(makeSession(random, person, startMs));
       }
     }
     const [spender, looper] = PEOPLE;
     const startMs = dayMs + 9 * HOUR_MS;
-    if (daysAgo === SPIKE_DAY && spender) yield toTranscript(makeSession(random, spender, startMs, 'spike'));
-    if (daysAgo === LOOP_DAY && looper) yield toTranscript(makeSession(random, looper, startMs, 'loop'));
+    if (daysAgo === SPIKE_DAY && spender) yield* toTranscripts(makeSession(random, spender, startMs, 'spike'));
+    if (daysAgo === LOOP_DAY && looper) yield* toTranscripts(makeSession(random, looper, startMs, 'loop'));
   }
 }
 
-function toTranscript(session: DemoSession): DemoTranscript {
-  const { person, machine, remote: repository, startMs } = session;
-  return { ...writeSession(session), person, machine, repository, startMs };
+/** Of the session, and of each sub-agent that it starts. */
+function* toTranscripts(session: DemoSession): Generator<DemoTranscript> {
+  const { person, machine, remote: repository, turns } = session;
+  const responses = turns.flatMap((turn) => turn.responses);
+  const subagents = responses.flatMap(({ claudeCall }) => claudeCall?.subagent ?? []);
+  for (const each of [session, ...subagents.map((subagent) => ({ ...session, ...subagent }))])
+    yield { ...writeSession(each), person, machine, repository, startMs: each.startMs };
 }
 
 type Incident = 'spike' | 'loop';
@@ -137,36 +159,75 @@ function makeTurns(random: Random, task: Task): DemoTurn[] {
   return turns;
 }
 
-function makeResponses(
-  random: Random,
-  task: Task,
-  context: { tokens: number; isCold: boolean },
-  startMs: number,
-): DemoResponse[] {
+interface Context {
+  tokens: number;
+  isCold: boolean;
+}
+type MakeCall = (atMs: number) => Pick<DemoResponse, 'call' | 'claudeCall'>;
+
+function makeResponses(random: Random, task: Task, context: Context, startMs: number): DemoResponse[] {
+  const steps = task.incident === 'spike' ? 20 : random.integer(3, 12);
+  const calls: MakeCall[] = Array.from({ length: steps }, () => (atMs) => ({ call: makeCall(random, task, atMs) }));
+  if (task.incident === 'loop') {
+    const fail: MakeCall = (atMs) => ({ call: runTests(random, task.repository, atMs, true) });
+    calls.push(...Array.from({ length: LOOP_CALLS }, () => fail));
+  }
+  if (task.agent === 'claude-code' && task.incident === undefined) {
+    if (random.chance(0.2)) calls.unshift((atMs) => ({ claudeCall: askServer(random, atMs) }));
+    if (random.chance(0.12)) calls.unshift((atMs) => ({ claudeCall: startSubagent(random, task, atMs) }));
+  }
+  const text = 'The change is in place, and the tests pass.';
+  return respond(random, { context, incident: task.incident, startMs, calls, text });
+}
+
+interface Work {
+  context: Context;
+  incident: Incident | undefined;
+  startMs: number;
+  calls: readonly MakeCall[];
+  /** Of the last response, after the calls. */
+  text: string;
+}
+
+function respond(random: Random, { context, incident, startMs, calls, text }: Work): DemoResponse[] {
   const responses: DemoResponse[] = [];
   let atMs = startMs;
-  const respond = (text: string, makeCall?: (atMs: number) => DemoCall): void => {
+  for (const make of [...calls, undefined]) {
     atMs += random.integer(3, 25) * SECOND_MS;
-    const usage = spend(random, context, task.incident);
-    const call = makeCall?.(atMs);
-    responses.push({ atMs, id: random.hex(24), usage, text, ...(call && { call }) });
-    if (call !== undefined) atMs = call.endMs;
-  };
-  const steps = task.incident === 'spike' ? 20 : random.integer(3, 12);
-  for (let step = 0; step < steps; step++) respond('', (at) => makeCall(random, task, at));
-  if (task.incident === 'loop') {
-    for (let step = 0; step < LOOP_CALLS; step++) respond('', (at) => runTests(random, task.repository, at, true));
+    const usage = spend(random, context, incident);
+    const made = make?.(atMs) ?? {};
+    responses.push({ atMs, id: random.hex(24), usage, text: make === undefined ? text : '', ...made });
+    atMs = (made.call ?? made.claudeCall)?.endMs ?? atMs;
   }
-  respond('The change is in place, and the tests pass.');
   return responses;
 }
 
+function askServer(random: Random, atMs: number): DemoClaudeCall {
+  const isError = random.chance(0.1);
+  return {
+    ...random.pick(MCP_CALLS),
+    ...{ id: random.hex(24), isError, endMs: atMs + random.integer(1, 9) * SECOND_MS },
+    ...(isError && { output: 'The server did not answer in time.' }),
+  };
+}
+
+/** A sub-agent reads and searches, and ends before its call does. */
+function startSubagent(random: Random, task: Task, atMs: number): DemoClaudeCall {
+  const { type, model, description, prompt, answer } = random.pick(SUBAGENTS);
+  const startMs = atMs + SECOND_MS;
+  const look: MakeCall = (at) => ({ call: makeCall(random, task, at, ['read', 'read', 'search']) });
+  const calls = Array.from({ length: random.integer(3, 9) }, () => look);
+  const context = { tokens: random.integer(8_000, 16_000), isCold: true };
+  const responses = respond(random, { context, incident: undefined, startMs, calls, text: answer });
+  return {
+    ...{ id: random.hex(24), name: 'Agent', input: { description, prompt, subagent_type: type } },
+    ...{ output: answer, isError: false, endMs: (responses.at(-1)?.atMs ?? startMs) + SECOND_MS },
+    subagent: { agentId: random.hex(12), type, model, startMs, turns: [{ atMs: startMs, prompt, responses }] },
+  };
+}
+
 /** Tokens of the next response, which grows the context. A cold cache is written again. */
-function spend(
-  random: Random,
-  context: { tokens: number; isCold: boolean },
-  incident: Incident | undefined,
-): DemoUsage {
+function spend(random: Random, context: Context, incident: Incident | undefined): DemoUsage {
   const added = random.integer(500, incident === 'spike' ? 6000 : 4500);
   const { tokens, isCold } = context;
   context.tokens += added;
@@ -175,10 +236,17 @@ function spend(
   return { input: random.integer(3, 90), output: random.integer(90, 1800), ...cache };
 }
 
-function makeCall(random: Random, { repository, cwd }: Task, atMs: number): DemoCall {
+const KINDS = ['read', 'read', 'read', 'search', 'edit', 'edit', 'test', 'git'] as const;
+
+function makeCall(
+  random: Random,
+  { repository, cwd }: Task,
+  atMs: number,
+  kinds: readonly (typeof KINDS)[number][] = KINDS,
+): DemoCall {
   const file = random.pick(repository.files);
   const path = `${cwd}/${file}`;
-  const kind = random.pick(['read', 'read', 'read', 'search', 'edit', 'edit', 'test', 'git'] as const);
+  const kind = random.pick(kinds);
   if (kind === 'test') return runTests(random, repository, atMs, random.chance(0.2));
   const call = { id: random.hex(24), endMs: atMs + random.integer(1, 4) * SECOND_MS, isError: false };
   switch (kind) {

@@ -1,4 +1,12 @@
-import type { DemoAgent, DemoCall, DemoResponse, DemoSession, DemoTurn } from './demo-session.ts';
+import type {
+  DemoAgent,
+  DemoCall,
+  DemoClaudeCall,
+  DemoResponse,
+  DemoSession,
+  DemoSubagent,
+  DemoTurn,
+} from './demo-session.ts';
 
 /** A transcript with the path where the agent keeps it. */
 export interface WrittenSession {
@@ -28,7 +36,10 @@ const textBlock = (text: string): object => ({ type: 'text', text });
 
 const WRITERS: Record<DemoAgent, Writer> = {
   'claude-code': {
-    toPath: ({ home, cwd, sessionId }) => `${home}/.claude/projects/${toFolderName(cwd)}/${sessionId}.jsonl`,
+    toPath: ({ home, cwd, sessionId, agentId }) => {
+      const name = agentId === undefined ? sessionId : `${sessionId}/subagents/agent-${agentId}`;
+      return `${home}/.claude/projects/${toFolderName(cwd)}/${name}.jsonl`;
+    },
     toLines: toClaudeLines,
   },
   codex: {
@@ -64,14 +75,16 @@ function toTurnLines(
 }
 
 function toClaudeLines(session: DemoSession): object[] {
-  const { sessionId, cwd, branch, model, title, pullRequest } = session;
-  const common = { sessionId, cwd, gitBranch: branch, version: '2.1.332', userType: 'external', isSidechain: false };
+  const { sessionId, cwd, branch, model, title, pullRequest, agentId } = session;
+  const ofSubagent = { isSidechain: agentId !== undefined, ...(agentId !== undefined && { agentId }) };
+  const common = { sessionId, cwd, gitBranch: branch, version: '2.1.332', userType: 'external', ...ofSubagent };
+  const firstUuid = agentId === undefined ? sessionId : `${sessionId.slice(0, -12)}${agentId}`;
   let count = 0;
   const line = (type: string, atMs: number, fields: object): object => ({
     ...{
       ...common,
       type,
-      uuid: `${sessionId.slice(0, -6)}${String(++count).padStart(6, '0')}`,
+      uuid: `${firstUuid.slice(0, -6)}${String(++count).padStart(6, '0')}`,
       timestamp: toIso(atMs),
     },
     ...fields,
@@ -80,10 +93,11 @@ function toClaudeLines(session: DemoSession): object[] {
   const lines = toTurnLines(
     session,
     ({ atMs, prompt }) => [user(atMs, prompt)],
-    ({ atMs, id, usage, text, call }) => {
+    ({ atMs, id, usage, text, call: common, claudeCall }) => {
+      const call = common === undefined ? claudeCall : { ...common, ...toClaudeCall(common) };
       const content = [
         ...(text === '' ? [] : [textBlock(text)]),
-        ...(call === undefined ? [] : [{ type: 'tool_use', id: call.id, ...toClaudeCall(call) }]),
+        ...(call === undefined ? [] : [{ type: 'tool_use', id: call.id, name: call.name, input: call.input }]),
       ];
       const message = {
         ...{ id: `msg_${id}`, type: 'message', role: 'assistant', model, content },
@@ -99,9 +113,11 @@ function toClaudeLines(session: DemoSession): object[] {
       if (call === undefined) return [answer];
       const { output, isError } = call;
       const result = { type: 'tool_result', tool_use_id: call.id, content: output, ...(isError && { is_error: true }) };
-      return [answer, user(call.endMs, [result])];
+      const ofAgent = claudeCall?.subagent && { toolUseResult: toAgentResult(claudeCall, claudeCall.subagent) };
+      return [answer, line('user', call.endMs, { message: { role: 'user', content: [result] }, ...ofAgent })];
     },
   );
+  if (agentId !== undefined) return lines;
   const named = [...lines, { type: 'ai-title', aiTitle: title, sessionId }];
   if (pullRequest === undefined) return named;
   const { number: prNumber, repository: prRepository } = pullRequest;
@@ -109,6 +125,11 @@ function toClaudeLines(session: DemoSession): object[] {
   const timestamp = toIso(toEndMs(session));
   return [...named, { type: 'pr-link', sessionId, prNumber, prUrl, prRepository, timestamp }];
 }
+
+const toAgentResult = ({ output, endMs }: DemoClaudeCall, { agentId, type, startMs }: DemoSubagent): object => ({
+  ...{ status: 'completed', agentId, agentType: type },
+  ...{ content: [textBlock(output)], totalDurationMs: endMs - startMs },
+});
 
 function toClaudeCall({ action }: DemoCall): { name: string; input: object } {
   switch (action.kind) {

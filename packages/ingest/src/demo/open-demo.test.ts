@@ -7,6 +7,8 @@ const NOW = Date.parse('2026-11-27T15:20:00Z');
 const prices = createListPrices();
 const demo = [...generateDemo(NOW)];
 
+const isSubagent = ({ path }: DemoTranscript): boolean => path.includes('/subagents/');
+
 async function parse({ path, text }: DemoTranscript): Promise<ParseResult & { agent: string }> {
   const bytes = Buffer.from(text);
   const { agent, format, sessionId } = identifyTranscript({ path, head: bytes });
@@ -20,7 +22,7 @@ it('is what the agents write, with usage for every response and a price for ever
   for (const transcript of demo) {
     const { agent, errors, warnings, notices, apiResponses, metadata, stats } = await parse(transcript);
     expect([transcript.path, ...errors, ...warnings, ...notices]).toEqual([transcript.path]);
-    expect(stats.prompt_count, transcript.path).toBeGreaterThan(0);
+    expect(stats.prompt_count > 0, transcript.path).toBe(!isSubagent(transcript));
     expect(metadata.cwd).toMatch(/^\/(home|Users)\/\w+\/code\//);
     agents.add(agent);
     let cost = 0;
@@ -43,4 +45,18 @@ it('is the same for the same moment, has each person, and nothing of the future'
   const times = demo.flatMap(({ text }) => text.match(/(?<="timestamp":")[^"]+/g) ?? []).map(Date.parse);
   expect(Math.max(...times)).toBeLessThan(NOW);
   expect(Math.min(...times)).toBeGreaterThan(NOW - 76 * 86_400_000);
+});
+
+it('has a session for each call of a sub-agent, and calls of tools of MCP servers', async () => {
+  const subagents = demo.filter(isSubagent);
+  expect(subagents.length).toBeGreaterThan(10);
+  const servers = new Set<string | null>();
+  let started = 0;
+  for (const transcript of demo) {
+    const { toolCalls } = await parse(transcript);
+    for (const { mcp_server: server } of toolCalls) if (server !== null) servers.add(server);
+    started += toolCalls.filter(({ subagent_type: type }) => type !== null).length;
+  }
+  expect([...servers].sort()).toEqual(['github', 'linear', 'sentry']);
+  expect(started).toBe(subagents.length);
 });
