@@ -6,6 +6,7 @@ import { formatCounted, TIME_ZONE } from '../format/values.ts';
 import type { Answer } from '../server-data/client.ts';
 import { useAnswer } from '../server-data/use-answer.ts';
 import { Money, Percent, Time, Tokens } from '../ui/figures.tsx';
+import { Pending } from '../ui/states.tsx';
 
 type Plan = Answer<'/v1/analytics/plans'>['rows'][number];
 
@@ -16,6 +17,7 @@ type Plan = Answer<'/v1/analytics/plans'>['rows'][number];
 export function Plans({ filters }: { filters: Readonly<Record<string, unknown>> }): ReactNode {
   const isWhole = Object.keys(filters).every((name) => name === 'person');
   const report = useAnswer('/v1/analytics/plans', { time_zone: TIME_ZONE, ...filters }, { isEnabled: isWhole });
+  if (report.isLoading) return <Pending />;
   const plans = report.data?.rows ?? [];
   if (plans.length === 0) return null;
   return (

@@ -14,4 +14,4 @@ export function Trend(props: TimeBarsProps): ReactNode {
 }
 
 /** The place of a trend that is loading. */
-export const TrendPlace = (): ReactNode => <div className="trend-place" />;
+export const TrendPlace = (): ReactNode => <div className="loading trend-place" />;

@@ -67,10 +67,12 @@ function SignedInShell(): ReactNode {
       </a>
       <Top whoami={whoami.data} open={setDialog} />
       <main id="content" tabIndex={-1}>
-        <Suspense>{whoami.data?.is_demo && <DemoBanner />}</Suspense>
         {whoami.data !== undefined ? (
           <Suspense fallback={<Loading />}>
-            <Outlet />
+            {whoami.data.is_demo && <DemoBanner />}
+            <Suspense fallback={<Loading />}>
+              <Outlet />
+            </Suspense>
           </Suspense>
         ) : whoami.error && !isSignedOut ? (
           <Failure error={whoami.error} retry={() => void whoami.refetch()} />
@@ -118,11 +120,9 @@ function Top({ whoami, open }: { whoami: Whoami | undefined; open: (dialog: Dial
           ))}
         </nav>
         <div className="who">
-          {whoami && (
-            <p className="muted" title={`Key ${whoami.key_id}, version ${whoami.version}`}>
-              {whoami.workspace}
-            </p>
-          )}
+          <p className="muted" title={whoami && `Key ${whoami.key_id}, version ${whoami.version}`}>
+            {whoami?.workspace ?? '\u00a0'}
+          </p>
           <ThemeChoice />
           <div className="row">
             <button type="button" className="quiet" onClick={() => open('help')}>

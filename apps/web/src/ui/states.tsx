@@ -17,6 +17,9 @@ export const Loading = ({ what }: { what?: string }): ReactNode => (
 /** Lines as uneven as text and tables are. */
 const SKELETON_WIDTHS = ['38%', '92%', '84%', '67%'];
 
+/** Holds the place of a part that may turn out to be nothing. What is below it waits, as for `Loading`. */
+export const Pending = (): ReactNode => <span className="loading" style={{ display: 'none' }} />;
+
 /** Shown if there is nothing, with what that means, and what to do next. */
 export const Empty = ({ title, children }: { title: string; children?: ReactNode }): ReactNode => (
   <div className="state">

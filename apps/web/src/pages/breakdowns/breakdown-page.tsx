@@ -51,7 +51,7 @@ function BreakdownPage({ title, breakdowns }: { title: string; breakdowns: reado
   const shown = breakdowns.find(({ id }) => id === state.view) ?? breakdowns[0];
   if (shown === undefined) return null;
   return (
-    <div className="breakdown-page">
+    <div className="breakdown-page in-order">
       <h1>{title}</h1>
       <ViewBar {...view} />
       {breakdowns.length > 1 && (

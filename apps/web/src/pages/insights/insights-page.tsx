@@ -27,7 +27,7 @@ export function InsightsPage(): ReactNode {
   const view = useView();
   const { query: filter, time, state, change } = view;
   return (
-    <div className="insights-page">
+    <div className="insights-page in-order">
       <h1>Insights</h1>
       <ViewBar {...view} />
       {view.isKnown ? (

@@ -2,13 +2,15 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { BudgetUse, toCounted } from '../../ui/budget-use.tsx';
+import { Pending } from '../../ui/states.tsx';
 
 /** Budgets with the largest share spent; Admin has them all. */
 const MAX_SHOWN = 6;
 
 /** The budgets of the workspace with what is spent of them, whatever the filters and the time of the page are. */
 export function Budgets(): ReactNode {
-  const { data } = useAnswer('/v1/budgets', {});
+  const { data, isLoading } = useAnswer('/v1/budgets', {});
+  if (isLoading) return <Pending />;
   if (data === undefined || data.budgets.length === 0) return null;
   const toShare = (budget: (typeof data.budgets)[number]): number => budget.status?.spent_share ?? 0;
   const budgets = data.budgets.toSorted((a, b) => toShare(b) - toShare(a));

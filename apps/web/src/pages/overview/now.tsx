@@ -4,13 +4,14 @@ import { formatCounted } from '../../format/values.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { useRunning } from '../../server-data/use-running.ts';
 import { Money, Time } from '../../ui/figures.tsx';
-import { Answered } from '../../ui/states.tsx';
+import { Answered, Pending } from '../../ui/states.tsx';
 
 const INTERVAL_MS = 30_000;
 
 /** Says that figures lack something, if ingestion or search has failed. */
 export function Stuck(): ReactNode {
-  const { data } = useAnswer('/v1/ingestion', {}, { refetchIntervalMs: INTERVAL_MS });
+  const { data, isLoading } = useAnswer('/v1/ingestion', {}, { refetchIntervalMs: INTERVAL_MS });
+  if (isLoading) return <Pending />;
   const failed = data?.transcripts.failed ?? 0;
   const unsearchable = data?.search.failing_sessions ?? 0;
   if (failed === 0 && unsearchable === 0) return null;

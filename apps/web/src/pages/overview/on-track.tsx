@@ -129,19 +129,21 @@ function Waste({ month, filters }: { month: Row; filters: Partial<ViewQuery> }):
   const { from, to } = month;
   const waste = useAnswer('/v1/analytics/waste', { from, to, time_zone: TIME_ZONE, group_by: '', ...filters });
   const { waste_usd = null, waste_share = null, dismissed_usd = 0 } = waste.data?.totals ?? {};
-  if (waste.data === undefined) return null;
+  if (waste.error !== null) return null;
   return (
     <Figure
       label="Potential waste"
       to="/insights"
       search={{ period: 'this-month' }}
       note={
-        waste_share !== null && (
-          <>
-            <Percent value={waste_share} /> of the month’s cost
-            {dismissed_usd > 0 && `, ${formatMoney(dismissed_usd)} dismissed`}
-          </>
-        )
+        waste.data === undefined
+          ? '…'
+          : waste_share !== null && (
+              <>
+                <Percent value={waste_share} /> of the month’s cost
+                {dismissed_usd > 0 && `, ${formatMoney(dismissed_usd)} dismissed`}
+              </>
+            )
       }
     >
       <Money value={waste_usd} />

@@ -15,7 +15,7 @@ import { useAnswer } from '../../server-data/use-answer.ts';
 import { STEPS, type Step, toDefaultStep } from '../../ui/chart/step.ts';
 import { Choice } from '../../ui/choice.tsx';
 import { Count, Money, Percent, Tokens } from '../../ui/figures.tsx';
-import { Answered, Empty } from '../../ui/states.tsx';
+import { Answered, Empty, Pending } from '../../ui/states.tsx';
 import { Budgets } from './budgets.tsx';
 import { DIMENSIONS, type Dimension, METRICS } from './choices.ts';
 import { HeatMap } from './heat-map.tsx';
@@ -46,15 +46,15 @@ export function OverviewPage(): ReactNode {
   const by = DIMENSIONS.find(([id]) => id === state.by)?.[0] ?? 'model';
   const metric = METRICS.find(([id]) => id === state.metric)?.[0] ?? 'cost';
   const filters = readFilters(state);
-  const { totals, changes, before, compared } = useReports(view, step, by);
+  const { totals, changes, before, compared, isComparing } = useReports(view, step, by);
   return (
-    <div className="overview">
+    <div className="overview in-order">
       <h1>Overview</h1>
       <ViewBar {...view} />
       <Stuck />
       <OnTrack filters={filters} />
       <Budgets />
-      <Suspense>
+      <Suspense fallback={<Pending />}>
         <Plans filters={filters} />
       </Suspense>
       <Answered of={totals}>
@@ -67,7 +67,7 @@ export function OverviewPage(): ReactNode {
             />
           ) : (
             <>
-              <Totals report={report} time={time} before={compared} />
+              <Totals report={report} time={time} before={compared} isComparing={isComparing} />
               <MeantNames filters={report.filters} />
               <TrustLine caveats={report.caveats} cost={report.totals.own.cost_usd} query={query} time={time} />
               <section className="panel" aria-labelledby="over-time">
@@ -151,7 +151,7 @@ function useReports({ state, query, fallback, isKnown }: View, step: Step, by: D
     { isEnabled: isKnown && before !== undefined },
   );
   const compared = before && earlier.data && { report: earlier.data, ...before };
-  return { totals, changes, before, compared };
+  return { totals, changes, before, compared, isComparing: earlier.isLoading };
 }
 
 function NothingUsed({
@@ -193,10 +193,12 @@ interface TotalsProps {
   time: Record<string, string>;
   /** The period before, and its name. */
   before: { report: UsageReport; label: string } | undefined;
+  /** True until that is known. */
+  isComparing: boolean;
 }
 
 /** Each one links to its sessions, highest first. */
-function Totals({ report, time, before: earlier }: TotalsProps): ReactNode {
+function Totals({ report, time, before: earlier, isComparing }: TotalsProps): ReactNode {
   const { own, sessions } = report.totals;
   const before = earlier?.report.totals;
   const change = (now: number | null, then: number | null | undefined, format: (value: number) => string) =>
@@ -242,6 +244,7 @@ function Totals({ report, time, before: earlier }: TotalsProps): ReactNode {
       <Total label="Cache hit rate" search={time}>
         <Percent value={own.cache_hit_ratio} />
       </Total>
+      {isComparing && <Pending />}
     </dl>
   );
 }

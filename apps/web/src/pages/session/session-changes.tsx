@@ -3,16 +3,16 @@ import type { ReactNode } from 'react';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { Count } from '../../ui/figures.tsx';
 
-/** The changes of its edits; undefined until known, and if it edited nothing. */
+/** The changes of its edits; undefined if it edited nothing. */
 export function useSessionChanges(
   session: SessionDetail,
   transcriptId: string | undefined,
-): SessionChanges | undefined {
+): { changes: SessionChanges | undefined; isLoading: boolean } {
   const query = transcriptId === undefined ? {} : { transcript_id: transcriptId };
-  const { data } = useAnswer('/v1/sessions/{session_id}/changes', query, {
+  const { data, isLoading } = useAnswer('/v1/sessions/{session_id}/changes', query, {
     parameters: { session_id: session.session_id },
   });
-  return data !== undefined && data.edits > 0 ? data : undefined;
+  return { changes: data !== undefined && data.edits > 0 ? data : undefined, isLoading };
 }
 
 export const CHANGES_NOTE =

@@ -2,6 +2,7 @@ import type { SessionChanges, SessionDetail } from '@recount/contract';
 import type { ReactNode } from 'react';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { Count, Duration, Money, Tokens } from '../../ui/figures.tsx';
+import { Pending } from '../../ui/states.tsx';
 import { CHANGES_NOTE, ChangedLines } from './session-changes.tsx';
 
 /** The report on this session alone. */
@@ -18,7 +19,8 @@ export function SessionFigures({
 }): ReactNode {
   const active = useSessionTotals(session);
   return (
-    <dl className="strip">
+    <dl className="strip together">
+      {active.isLoading && <Pending />}
       <Costs session={session} />
       <Item label="Input" note="Without cached tokens">
         <Tokens value={session.tokens_in} />
@@ -60,6 +62,7 @@ function Costs({ session }: { session: SessionDetail }): ReactNode {
   const row = reconciliation.data?.rows.find(({ session_id }) => session_id === sessionId);
   return (
     <>
+      {reconciliation.isLoading && <Pending />}
       <Item label="Cost" note="By the prices of this workspace; every response that the transcript holds">
         <Money value={session.cost_estimate_usd} />
       </Item>

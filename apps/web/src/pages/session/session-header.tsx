@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { toShortModel } from '../../format/values.ts';
 import { Time } from '../../ui/figures.tsx';
-import { Loading } from '../../ui/states.tsx';
+import { Loading, Pending } from '../../ui/states.tsx';
 import { toListSearch } from '../sessions/list-query.ts';
 import { AnnotatedTitle } from './annotation.tsx';
 import { Repository } from './repository.tsx';
@@ -24,6 +24,7 @@ export function SessionHeader({
   session,
   steps,
   subagents,
+  isFindingSubagents,
   transcriptId,
   outline,
 }: {
@@ -31,14 +32,16 @@ export function SessionHeader({
   /** The way to other sessions of the list. */
   steps: ReactNode;
   subagents: readonly Session[];
+  /** True until they are known. */
+  isFindingSubagents: boolean;
   /** The version shown, if it is not the primary one. */
   transcriptId: string | undefined;
   outline: Outline | undefined;
 }): ReactNode {
   const [isCostOpen, setCostOpen] = useState(false);
-  const changes = useSessionChanges(session, transcriptId);
+  const { changes, isLoading } = useSessionChanges(session, transcriptId);
   return (
-    <header className="session-header">
+    <header className="session-header in-order">
       <div className="between">
         <div className="row muted">
           <Link to="/sessions" search={toListSearch as never}>
@@ -58,7 +61,8 @@ export function SessionHeader({
       </div>
       <AnnotatedTitle session={session} />
       <Facts session={session} />
-      <Suspense>
+      {(isLoading || isFindingSubagents) && <Pending />}
+      <Suspense fallback={<Pending />}>
         <SessionDetails session={session} subagents={subagents} changes={changes}>
           <details onToggle={({ currentTarget }) => setCostOpen(currentTarget.open)}>
             <summary>Where the cost comes from</summary>
@@ -68,7 +72,7 @@ export function SessionHeader({
               </Suspense>
             )}
           </details>
-          <Suspense>{changes !== undefined && <ChangedFiles changes={changes} />}</Suspense>
+          <Suspense fallback={<Pending />}>{changes !== undefined && <ChangedFiles changes={changes} />}</Suspense>
         </SessionDetails>
       </Suspense>
     </header>
@@ -87,7 +91,7 @@ const Facts = ({ session }: { session: SessionDetail }): ReactNode => (
     )}
     <Repository address={session.repository_url ?? session.repository} commit={session.commit_hash} />
     {session.git_branch !== null && <span className="mono">{toVisible(session.git_branch)}</span>}
-    <Suspense>
+    <Suspense fallback={<Pending />}>
       <PullRequests sessionId={session.session_id} />
     </Suspense>
     {session.person !== null && (

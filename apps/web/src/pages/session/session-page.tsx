@@ -8,7 +8,7 @@ import { ApiError } from '../../server-data/client.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { createExpansion, ExpansionContext } from '../../transcript/expansion.ts';
 import { TranscriptContext } from '../../transcript/transcript-context.ts';
-import { Answered, Empty } from '../../ui/states.tsx';
+import { Answered, Empty, Pending } from '../../ui/states.tsx';
 import { usePageTitle } from '../../ui/use-page-title.ts';
 import { useUrlState } from '../../ui/use-url-state.ts';
 import { Reader } from './reader.tsx';
@@ -44,7 +44,7 @@ export function SessionPage(): ReactNode {
         key={sessionId}
         sessionId={sessionId}
         steps={
-          <Suspense>
+          <Suspense fallback={<Pending />}>
             <SessionSteps sessionId={sessionId} isListOpen={isOpen} toggleList={() => setOpen(!isOpen)} />
           </Suspense>
         }
@@ -136,6 +136,7 @@ function LoadedSession({
             session={session}
             steps={steps}
             subagents={subagents.data?.sessions ?? []}
+            isFindingSubagents={subagents.isLoading}
             transcriptId={transcript}
             outline={outline.data}
           />

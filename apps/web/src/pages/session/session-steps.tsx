@@ -2,6 +2,7 @@ import type { Session } from '@recount/contract';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useCallback } from 'react';
 import { formatCount } from '../../format/values.ts';
+import { Pending } from '../../ui/states.tsx';
 import { useKeys } from '../../ui/use-keys.ts';
 import { toListSearch } from '../sessions/list-query.ts';
 import { useSessionList } from './use-session-list.ts';
@@ -46,6 +47,7 @@ export function SessionSteps({ sessionId, isListOpen, toggleList }: SessionSteps
         isThere={previous !== undefined}
         step={() => open(previous)}
       />
+      {rows === undefined && <Pending />}
       {index >= 0 && total !== undefined && (
         <span className="muted">
           {formatCount(index + 1)} of {formatCount(total)}

@@ -62,6 +62,11 @@ export function SessionsPage(): ReactNode {
         <h1>Sessions</h1>
         <div className="row">
           <SavedViews state={state} />
+          {pages === undefined && (
+            <button type="button" className="dropdown quiet" disabled>
+              Export <span aria-hidden="true">▾</span>
+            </button>
+          )}
           {rows.length > 0 && (
             <ExportMenu
               title="Sessions"
@@ -74,8 +79,9 @@ export function SessionsPage(): ReactNode {
             />
           )}
           <p className="muted" role="status">
-            {pages &&
-              `${rows.length.toLocaleString()}${loadMore ? ` of ${totals?.sessions.toLocaleString()} shown` : ' in all'} · times in ${TIME_ZONE}`}
+            {pages === undefined
+              ? `… · times in ${TIME_ZONE}`
+              : `${rows.length.toLocaleString()}${loadMore ? ` of ${totals?.sessions.toLocaleString()} shown` : ' in all'} · times in ${TIME_ZONE}`}
           </p>
         </div>
       </div>

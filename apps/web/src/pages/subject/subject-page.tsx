@@ -14,7 +14,7 @@ import { MeantNames, ViewBar } from '../../parts/view-bar.tsx';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { type Step, toDefaultStep } from '../../ui/chart/step.ts';
 import { ReportFigure, type Row, readFigure } from '../../ui/report-figure.tsx';
-import { Answered, Empty, Loading } from '../../ui/states.tsx';
+import { Answered, Empty, Loading, Pending } from '../../ui/states.tsx';
 import { usePageTitle } from '../../ui/use-page-title.ts';
 import { PartPanel } from './part-panel.tsx';
 import {
@@ -54,7 +54,7 @@ function OneSubject({ subject }: { subject: Subject }): ReactNode {
   usePageTitle(title);
   const place = { subject, values, view };
   return (
-    <div className="breakdown-page subject-page">
+    <div className="breakdown-page subject-page in-order">
       <div>
         <p className="muted">
           <Link
@@ -66,7 +66,7 @@ function OneSubject({ subject }: { subject: Subject }): ReactNode {
         </p>
         <div className="row">
           <h1 title={values.join(', ')}>{title}</h1>
-          <Suspense>
+          <Suspense fallback={<Pending />}>
             {subject.name === 'repository' && values.length === 1 && <RenameButton name={values[0] ?? ''} />}
           </Suspense>
         </div>
@@ -150,7 +150,9 @@ function Activity({ place, answer, step }: { place: Place; answer: ReportAnswer;
       {meant != null && meant.length > values.length && <Meant names={meant} />}
       <Totals place={place} totals={totals} />
       {!isOfCalls(subject) && <TrustLine caveats={caveats} cost={total} query={query} time={time} />}
-      <Suspense>{subject.name === 'person' && <Plans filters={readFilters(view.state)} />}</Suspense>
+      <Suspense fallback={<Pending />}>
+        {subject.name === 'person' && <Plans filters={readFilters(view.state)} />}
+      </Suspense>
       <section className="panel" aria-label="Trend">
         <Trend
           rows={rows as readonly Row[]}
@@ -161,10 +163,10 @@ function Activity({ place, answer, step }: { place: Place; answer: ReportAnswer;
           open={(first, last) => change({ from: first, to: last, period: undefined })}
         />
       </section>
-      <Suspense>
+      <Suspense fallback={<Pending />}>
         <Matrix place={place} answer={answer} dimensions={chooseMatrix(subject)} figure={main} asked={asked} />
       </Suspense>
-      <div className="parts">
+      <div className="parts together">
         {listOthers(subject).map((dimension) => (
           <PartPanel
             key={dimension.name}
@@ -178,9 +180,9 @@ function Activity({ place, answer, step }: { place: Place; answer: ReportAnswer;
           />
         ))}
         {!isOfCalls(subject) && <Tools place={place} />}
-        <Suspense>{!isOfCalls(subject) && <Waste view={view} />}</Suspense>
+        <Suspense fallback={<Pending />}>{!isOfCalls(subject) && <Waste view={view} />}</Suspense>
       </div>
-      <Suspense>
+      <Suspense fallback={<Pending />}>
         <SessionRows place={place} {...pickGroups(answer, 'session')} totals={totals} asked={asked} />
       </Suspense>
     </>

@@ -2,6 +2,7 @@ import './subject.css';
 import type { ReactNode } from 'react';
 import type { View } from '../../parts/use-view.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
+import { Pending } from '../../ui/states.tsx';
 import { Matrix } from './matrix.tsx';
 import { chooseWholeMatrix, measureOf, type Subject } from './subject.ts';
 
@@ -13,7 +14,7 @@ export function WholeMatrix({ subject, view }: { subject: Subject; view: View })
   const names = dimensions.map(({ name }) => name);
   const breakdown = [...names, names.join()];
   const report = useAnswer('/v1/analytics/usage', { ...view.query, group_by: '', breakdown, limit: MAX_CELLS });
-  if (report.data === undefined) return null;
+  if (report.data === undefined) return report.isLoading ? <Pending /> : null;
   return (
     <div className="subject-page">
       <Matrix
