@@ -54,6 +54,7 @@ export const SLOW_FILES: Readonly<Record<string, number>> = {
   'test/src/dashboard/exported-figures.integration.test.ts': 9,
   'test/src/dashboard/fleet-figures.integration.test.ts': 44,
   'test/src/dashboard/hostile.integration.test.ts': 34,
+  'test/src/dashboard/keys-that-see-less.integration.test.ts': 25,
   'test/src/dashboard/late-answers.integration.test.ts': 50,
   'test/src/dashboard/overview-figures.integration.test.ts': 20,
   'test/src/dashboard/questions.integration.test.ts': 26,

@@ -62,6 +62,16 @@ export const needsPerson = (scopes: readonly string[]): boolean => scopes.includ
 /** Scopes that let a key read something; which rows and fields, the API decides. */
 export const READING_SCOPES: ReadonlySet<string> = new Set(['read', 'figures', 'own', 'texts', 'admin']);
 
+/** True if a key shows texts of everyone, if the workspace lets readers see them. */
+export const showsAllTexts = (scopes: readonly string[]): boolean =>
+  ['read', 'texts', 'admin'].some((scope) => scopes.includes(scope));
+
+/** True if a key shows figures of everyone; with `own` alone it shows the sessions of its person. */
+export const showsFigures = (scopes: readonly string[]): boolean => scopes.includes('figures') || showsAllTexts(scopes);
+
+/** True if a key shows texts, of everyone or of the sessions of its person. */
+export const showsTexts = (scopes: readonly string[]): boolean => scopes.includes('own') || showsAllTexts(scopes);
+
 /** True if a browser can sign in to the dashboard with a key of these scopes. */
 export const canSignIn = (scopes: readonly string[]): boolean => scopes.some((scope) => READING_SCOPES.has(scope));
 

@@ -46,7 +46,7 @@ const JUNE = '/?from=2026-06-01&to=2026-06-17&step=day';
 const openJune = async (): Promise<Page> => {
   const page = await dashboard.open(JUNE);
   await page.locator('.legend li').first().waitFor();
-  await expect.poll(() => page.locator('.track-figures > div').count()).toBe(5);
+  await expect.poll(() => page.locator('.track-figures .figure').count()).toBe(8);
   return page;
 };
 

@@ -326,7 +326,7 @@ describe.skipIf(executablePath === undefined)('three clicks from the overview', 
       await click(page.locator(`.body a[title="${name}"]`));
       await expectTotal(page, toCost(toFactsOf(facts, 'ada'), ALL) + KAY_COST);
       const people = page.getByRole('region', { name: 'People', exact: true }).locator('tbody a');
-      expect((await people.allTextContents()).toSorted()).toEqual(['ada', 'kay']);
+      await expect.poll(async () => (await people.allTextContents()).toSorted()).toEqual(['ada', 'kay']);
     }
   });
 

@@ -1,4 +1,4 @@
-import type { ApiKeyScope } from '@recount/contract/access';
+import { type ApiKeyScope, showsFigures } from '@recount/contract/access';
 import type { KeyHolder } from '@recount/db';
 
 /** Contents of an answer: nothing of sessions, figures and names, or texts. `figures` may hold text, which is left out. */
@@ -28,7 +28,7 @@ export function toAccess({ scopes, person, policy }: Pick<KeyHolder, 'scopes' | 
   const seesOwn = person !== null && (reads || has('own'));
   const own: Extent = seesOwn ? 'own' : 'none';
   return {
-    figures: reads || has('figures') || has('texts') ? 'all' : own,
+    figures: showsFigures(scopes) ? 'all' : own,
     texts: seesAllTexts ? 'all' : own,
     person,
     names: has('admin') || has('people') ? 'all' : has('team') ? 'led-teams' : 'policy',

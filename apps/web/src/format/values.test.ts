@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { formatChange } from './values.ts';
+import { formatChange, formatMoney, formatMoneyTick } from './values.ts';
 
 const words = { format: (value: number) => `$${value}`, before: 'previous 30 days' };
 
@@ -22,4 +22,19 @@ it.each([
   [0, 0],
 ])('compares nothing where %o or %o is missing, or both are zero', (now, before) => {
   expect(formatChange(now, before, words)).toBeUndefined();
+});
+
+it.each([
+  [0.2247, /^\D*0\D22$/],
+  [55.74, /^\D*55\D74$/],
+  [0, /^\D*0\D00$/],
+  [0.0042, /^\D*0\D0042$/],
+  [null, /^unpriced$/],
+])('writes the amount %o with two decimals, and four only below a cent', (amount, text) => {
+  expect(formatMoney(amount)).toMatch(text);
+});
+
+it('writes the values of an axis with the decimals that its steps need', () => {
+  expect(formatMoneyTick(0.4, 0.2)).toMatch(/^\D*0\D40$/);
+  expect(formatMoneyTick(400, 100)).toMatch(/^\D*400$/);
 });

@@ -1,3 +1,4 @@
+import { showsFigures, showsTexts } from '@recount/contract/access';
 import { SUBJECTS, toSubjectPath } from '../format/dimensions.ts';
 
 /** A page, a folder here, and a line in PAGES. Its code and styles are loaded when it is first opened. */
@@ -8,7 +9,17 @@ export interface Page {
   load: () => Promise<Record<string, unknown>>;
   /** Name of the component that `load` exports. */
   component: string;
+  /** Rights of a key that it shows something to; `figures` of everyone by default. */
+  shows?: 'figures' | 'texts' | 'either';
 }
+
+/** True if a page shows a key of these scopes anything. */
+export const mayShow = ({ shows = 'figures' }: Page, scopes: readonly string[]): boolean =>
+  shows === 'either' || (shows === 'texts' ? showsTexts(scopes) : showsFigures(scopes));
+
+/** The pages in the menu of a key, all until it is known. */
+export const listMenuPages = (scopes: readonly string[] | undefined): Page[] =>
+  PAGES.filter((page) => page.label !== undefined && (scopes === undefined || mayShow(page, scopes)));
 
 /** Its icon in the menu. */
 export const toPageIcon = (path: string): string => `page-${path.slice(1) || 'overview'}`;
@@ -20,9 +31,16 @@ export const PAGES: readonly Page[] = [
     label: 'Sessions',
     load: () => import('./sessions/sessions-page.tsx'),
     component: 'SessionsPage',
+    shows: 'either',
   },
   { path: '/sessions/$sessionId', load: () => import('./session/session-page.tsx'), component: 'SessionPage' },
-  { path: '/search', label: 'Search', load: () => import('./search/search-page.tsx'), component: 'SearchPage' },
+  {
+    path: '/search',
+    label: 'Search',
+    load: () => import('./search/search-page.tsx'),
+    component: 'SearchPage',
+    shows: 'texts',
+  },
   {
     path: '/tools',
     label: 'Tools',
@@ -34,6 +52,7 @@ export const PAGES: readonly Page[] = [
     label: 'Files',
     load: () => import('./breakdowns/breakdown-page.tsx'),
     component: 'FilesPage',
+    shows: 'texts',
   },
   {
     path: '/projects',

@@ -3,6 +3,7 @@ import { DEFAULT_PERIOD, readPeriod, toTimeSearch } from '../format/period.ts';
 import { TIME_ZONE } from '../format/values.ts';
 import type { Query } from '../server-data/client.ts';
 import { useAnswer } from '../server-data/use-answer.ts';
+import { useShowsFigures } from '../server-data/use-shows.ts';
 import { type UrlChange, type UrlState, useUrlState } from '../ui/use-url-state.ts';
 
 /** The time and the filters of a request. */
@@ -53,7 +54,7 @@ export function useView(fixedFallback?: string): View {
  */
 function useDefaultPeriod({ period, from, to }: UrlState, isWanted: boolean): { fallback: string; isKnown: boolean } {
   const isChosen = period !== undefined || from !== undefined || to !== undefined;
-  const isAsked = isWanted && !isChosen;
+  const isAsked = useShowsFigures() && isWanted && !isChosen;
   const recent = useAnswer(
     '/v1/analytics/usage',
     { ...readPeriod({}, DEFAULT_PERIOD), time_zone: TIME_ZONE, group_by: '' },

@@ -6,6 +6,7 @@ import { readPeriod, toDatesLabel } from '../format/period.ts';
 import { formatCounted, formatMoney, TIME_ZONE } from '../format/values.ts';
 import type { Answer } from '../server-data/client.ts';
 import { useAnswer } from '../server-data/use-answer.ts';
+import { useShowsFigures } from '../server-data/use-shows.ts';
 import { Dropdown } from '../ui/dropdown.tsx';
 import { Answered } from '../ui/states.tsx';
 import type { View } from './use-view.ts';
@@ -14,6 +15,8 @@ type BarProps = Pick<View, 'state' | 'change' | 'fallback'>;
 
 /** The time and the filters of a page. All of them are in its URL, and links keep them. */
 export function ViewBar({ state, change, fallback }: BarProps): ReactNode {
+  // Its values are in a report of everyone.
+  const hasValues = useShowsFigures();
   const chosen = DIMENSIONS.flatMap((dimension) =>
     toValues(state[dimension.name]).map((value) => ({ dimension, value })),
   );
@@ -21,7 +24,7 @@ export function ViewBar({ state, change, fallback }: BarProps): ReactNode {
     <div className="view-bar" role="search" aria-label="Time and filters">
       <div className="row">
         <PeriodChoice state={state} change={change} fallback={fallback} />
-        {DIMENSIONS.map((dimension) => {
+        {(hasValues ? DIMENSIONS : []).map((dimension) => {
           const { length } = toValues(state[dimension.name]);
           return (
             <Dropdown

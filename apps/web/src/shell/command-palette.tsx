@@ -4,8 +4,9 @@ import { useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useState } from 'react';
 import { SUBJECTS, toSubjectPath, toValueLabel } from '../format/dimensions.ts';
 import { toShortPath } from '../format/values.ts';
-import { PAGES } from '../pages/pages.ts';
+import { listMenuPages, type Page } from '../pages/pages.ts';
 import { useAnswer } from '../server-data/use-answer.ts';
+import { useShowsFigures } from '../server-data/use-shows.ts';
 import { Modal } from '../ui/modal.tsx';
 import { type Row, readText } from '../ui/report-figure.tsx';
 import { stringifySearch } from '../ui/use-url-state.ts';
@@ -38,9 +39,10 @@ export function CommandPalette({ close }: { close: () => void }): ReactNode {
   }, [text]);
   const isSearching = wanted.length >= MIN_SEARCH_LENGTH;
   const found = useAnswer('/v1/search', { q: wanted || '-', limit: SHOWN_RESULTS }, { isEnabled: isSearching });
+  const whoami = useAnswer('/v1/whoami', {});
   const subjects = useSubjects();
   const commands = [
-    ...toPageCommands(text),
+    ...toPageCommands(text, listMenuPages(whoami.data?.scopes)),
     ...toSubjectCommands(text, subjects),
     ...(text.trim().length >= MIN_SEARCH_LENGTH ? [toSearchCommand(text.trim())] : []),
     ...(isSearching ? (found.data?.results.map(toResultCommand) ?? []) : []),
@@ -85,9 +87,9 @@ export function CommandPalette({ close }: { close: () => void }): ReactNode {
   );
 }
 
-function toPageCommands(text: string): Command[] {
+function toPageCommands(text: string, pages: readonly Page[]): Command[] {
   const wanted = text.trim().toLowerCase();
-  return PAGES.flatMap(({ path, label }) =>
+  return pages.flatMap(({ path, label }) =>
     label?.toLowerCase().includes(wanted) ? [{ id: path, label, detail: 'page', href: path }] : [],
   );
 }
@@ -99,8 +101,9 @@ function useSubjects(): { subject: Subject; rows: readonly Row[] }[] {
   const [tools, dimensions] = [SUBJECTS.filter(isTool), SUBJECTS.filter((subject) => !isTool(subject))];
   const query = { limit: FOUND_VALUES };
   const breakdown = dimensions.map(({ name }) => name);
-  const usage = useAnswer('/v1/analytics/usage', { ...query, group_by: '', breakdown });
-  const calls = useAnswer('/v1/analytics/tools', { ...query, group_by: 'tool', percentiles: 'false' });
+  const isEnabled = useShowsFigures();
+  const usage = useAnswer('/v1/analytics/usage', { ...query, group_by: '', breakdown }, { isEnabled });
+  const calls = useAnswer('/v1/analytics/tools', { ...query, group_by: 'tool', percentiles: 'false' }, { isEnabled });
   return [
     ...dimensions.map((subject, index) => ({ subject, rows: usage.data?.breakdowns?.[index]?.rows ?? [] })),
     ...tools.map((subject) => ({ subject, rows: calls.data?.rows ?? [] })),

@@ -1,10 +1,11 @@
 import type { Whoami } from '@recount/contract';
+import { showsFigures } from '@recount/contract/access';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { NO_VIEW } from '../format/dimensions.ts';
 import { setCurrency } from '../format/values.ts';
-import { PAGES, toPageIcon } from '../pages/pages.ts';
+import { listMenuPages, mayShow, PAGES, toPageIcon } from '../pages/pages.ts';
 import { ApiError, get, keepPageSecret, send } from '../server-data/client.ts';
 import { queryClient } from '../server-data/use-answer.ts';
 import { Icon } from '../ui/icon.tsx';
@@ -16,6 +17,7 @@ import { applyTheme, readTheme, THEMES, type Theme } from './theme.ts';
 
 const CommandPalette = lazy(async () => ({ default: (await import('./command-palette.tsx')).CommandPalette }));
 const DemoBanner = lazy(async () => ({ default: (await import('../parts/demo.tsx')).DemoBanner }));
+const OwnSessions = lazy(async () => ({ default: (await import('./own-sessions.tsx')).OwnSessions }));
 const KeyHelp = lazy(async () => ({ default: (await import('./key-help.tsx')).KeyHelp }));
 
 type Dialog = 'palette' | 'help';
@@ -40,7 +42,8 @@ export function Shell(): ReactNode {
 
 function SignedInShell(): ReactNode {
   const { pathname } = useLocation();
-  usePageTitle(PAGES.find(({ path }) => path === pathname)?.label);
+  const page = PAGES.find(({ path }) => path === pathname);
+  usePageTitle(page?.label);
   const navigate = useNavigate();
   const { href } = useLocation();
   const whoami = useQuery({
@@ -71,7 +74,11 @@ function SignedInShell(): ReactNode {
           <Suspense fallback={<Loading />}>
             {whoami.data.is_demo && <DemoBanner />}
             <Suspense fallback={<Loading />}>
-              <Outlet />
+              {page && !showsFigures(whoami.data.scopes) && !mayShow(page, whoami.data.scopes) ? (
+                <OwnSessions title={page.label ?? 'Figures'} />
+              ) : (
+                <Outlet />
+              )}
             </Suspense>
           </Suspense>
         ) : whoami.error && !isSignedOut ? (
@@ -112,7 +119,7 @@ function Top({ whoami, open }: { whoami: Whoami | undefined; open: (dialog: Dial
           Search or go to <kbd>/</kbd>
         </button>
         <nav aria-label="Pages">
-          {PAGES.filter(({ label }) => label !== undefined).map(({ path, label }) => (
+          {listMenuPages(whoami?.scopes).map(({ path, label }) => (
             <Link key={path} to={path} activeOptions={{ exact: path === '/', includeSearch: false }}>
               <Icon name={toPageIcon(path)} />
               {label}

@@ -28,23 +28,26 @@ export const Empty = ({ title, children }: { title: string; children?: ReactNode
   </div>
 );
 
-/** The server's error message, and a way to continue. */
+/** The server's error message, and a way to continue. Without red where nothing failed: the key may not do this. */
 export function Failure({ error, retry }: { error: unknown; retry?: (() => void) | undefined }): ReactNode {
   const { problem = {}, status } = error instanceof ApiError ? error : {};
+  const isRefused = status === 403;
   const said = error instanceof Error ? error.message : 'Unknown error';
   const details = (problem.errors ?? [])
     .filter(({ message }) => message !== said)
     .map(({ field, message }) => `${field}: ${message}`);
   return (
-    <div className="state failure" role="alert">
-      <p className="state-title">{problem.title ?? 'This could not be shown'}</p>
+    <div className={isRefused ? 'state' : 'state failure'} role="alert">
+      <p className="state-title">
+        {isRefused ? 'Your key does not allow this' : (problem.title ?? 'This could not be shown')}
+      </p>
       <p>{said}</p>
       {details.map((line) => (
         <p key={line}>{line}</p>
       ))}
-      {status === 403 && <p>Sign in with a key that may do this.</p>}
-      {problem.request_id !== undefined && <p className="muted">Request {problem.request_id}</p>}
-      {retry !== undefined && (
+      {isRefused && <p>Sign in with a key that may do this.</p>}
+      {!isRefused && problem.request_id !== undefined && <p className="muted">Request {problem.request_id}</p>}
+      {!isRefused && retry !== undefined && (
         <button type="button" onClick={retry}>
           Try again
         </button>

@@ -38,17 +38,21 @@ const VIEWS = [
   ['audit', 'Audit log', AuditLog],
 ] as const;
 
+/** Refused to a key without the scope admin. */
+const OF_ADMINS = ['keys', 'browsers', 'people', 'plans', 'alerts', 'digests', 'checks', 'audit'];
+
 /** Administration of a workspace. Most of it needs a key with the scope admin. */
 export function AdminPage(): ReactNode {
   const [state, change] = useUrlState();
-  const [shown, , View] = VIEWS.find(([id]) => id === state.view) ?? VIEWS[0];
   const whoami = useAnswer('/v1/whoami', {});
   const isAdmin = whoami.data?.scopes.includes('admin') ?? true;
+  const views = VIEWS.filter(([id]) => isAdmin || !OF_ADMINS.includes(id));
+  const [shown, , View] = views.find(([id]) => id === state.view) ?? views[0] ?? VIEWS[0];
   return (
     <div className="admin-page">
       <h1>Admin</h1>
       <div className="segments" role="group" aria-label="What to show">
-        {VIEWS.map(([id, label]) => (
+        {views.map(([id, label]) => (
           <button key={id} type="button" aria-pressed={id === shown} onClick={() => change({ view: id })}>
             {label}
           </button>
@@ -56,8 +60,8 @@ export function AdminPage(): ReactNode {
       </div>
       {!isAdmin && (
         <p className="caveats" role="note">
-          You are signed in with a key without the scope admin: it cannot see keys, browsers, checks and the audit log,
-          nor change anything.
+          You are signed in with a key without the scope admin: it changes nothing here, and does not show keys,
+          browsers, people, plans, alerts, digests, checks and the audit log.
         </p>
       )}
       <Suspense fallback={<Loading />}>

@@ -8,6 +8,7 @@ import { ExportMenu, toFactColumns } from '../../parts/export-menu.tsx';
 import type { Answer } from '../../server-data/client.ts';
 import { send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
+import { useShowsAllTexts } from '../../server-data/use-shows.ts';
 import { Time } from '../../ui/figures.tsx';
 import { Answered, Failure } from '../../ui/states.tsx';
 import { KINDS } from './finding-kinds.ts';
@@ -56,9 +57,10 @@ export function DismissedLine({ kind, figures, isShown, show }: DismissedLinePro
 
 /** All that was dismissed, by whom and why, folded. */
 export function DismissalList(): ReactNode {
-  const list = useAnswer('/v1/findings/dismissals', {});
+  const isEnabled = useShowsAllTexts();
+  const list = useAnswer('/v1/findings/dismissals', {}, { isEnabled });
   const mayChange = useAnswer('/v1/whoami', {}).data?.scopes.includes('admin') ?? false;
-  if (list.data?.dismissals.length === 0) return null;
+  if (!isEnabled || list.data?.dismissals.length === 0) return null;
   return (
     <Answered of={list}>
       {({ dismissals }) => (

@@ -146,7 +146,7 @@ function Waste({ month, filters }: { month: Row; filters: Partial<ViewQuery> }):
             )
       }
     >
-      <Money value={waste_usd} />
+      {waste.data === undefined ? '…' : <Money value={waste_usd} />}
     </Figure>
   );
 }

@@ -1,6 +1,7 @@
 import { toVisible } from '@recount/contract/conversation';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useAnswer } from '../../server-data/use-answer.ts';
+import { useShowsAllTexts } from '../../server-data/use-shows.ts';
 import { Dropdown } from '../../ui/dropdown.tsx';
 import type { UrlChange, UrlState } from '../../ui/use-url-state.ts';
 import { COLUMNS } from './columns.tsx';
@@ -79,7 +80,7 @@ export function SessionFilters({
 
 /** Not shown while no session has a tag. */
 function TagFilter({ state, change }: { state: UrlState; change: Change }): ReactNode {
-  const { data } = useAnswer('/v1/session-tags', {});
+  const { data } = useAnswer('/v1/session-tags', {}, { isEnabled: useShowsAllTexts() });
   const known = data?.tags.map(({ tag }) => tag) ?? [];
   const tags = state.tag === undefined || known.includes(state.tag) ? known : [state.tag, ...known];
   if (tags.length === 0) return null;

@@ -10,6 +10,7 @@ import { useView } from '../../parts/use-view.ts';
 import { MeantNames, ViewBar } from '../../parts/view-bar.tsx';
 import type { Query } from '../../server-data/client.ts';
 import { usePages } from '../../server-data/use-pages.ts';
+import { useShowsFigures } from '../../server-data/use-shows.ts';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { COLUMNS, fitColumns, TICK_PX, toTotal } from './columns.tsx';
@@ -40,6 +41,7 @@ const toFilters = ({ sort, order, limit, totals, ...filters }: Query<'/v1/sessio
 export function SessionsPage(): ReactNode {
   const view = useView('all');
   const { state, change } = view;
+  const showsFigures = useShowsFigures();
   const query = toSessionQuery(state, view.query);
   const { pages, error, loadMore, refetch } = usePages('/v1/sessions', query);
   const rows = useMemo(() => pages?.flatMap(({ sessions }) => sessions) ?? [], [pages]);
@@ -85,7 +87,7 @@ export function SessionsPage(): ReactNode {
           </p>
         </div>
       </div>
-      <RunningSessions />
+      {showsFigures && <RunningSessions />}
       <ViewBar {...view} />
       <SessionFilters state={state} change={change} columns={wanted} />
       {selected.length > 0 && (
