@@ -13,6 +13,7 @@ import { createProviderSignIns, type ProviderSignIns } from './identity/provider
 import { type ApiMetrics, createMetrics } from './metrics/metrics.ts';
 import { addAuthentication } from './plugins/authentication.ts';
 import { addDashboard } from './plugins/dashboard.ts';
+import { leaveGoneClients } from './plugins/gone-clients.ts';
 import { addOpenapi } from './plugins/openapi.ts';
 import { addProblemAnswers, answerClientError, answerWithProblem, hasUnreadBody } from './plugins/problem-answers.ts';
 import { addRequestId, addRequestLog, createFrameworkLog, toRequestId } from './plugins/request-log.ts';
@@ -118,6 +119,7 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
   addSpaceGauges(metrics.registry, space);
   addRequestId(app);
   addRequestLog(app, metrics);
+  leaveGoneClients(app);
   await addSecurityHeaders(app);
   addProblemAnswers(app, await addDashboard(app, config.dashboardDirectory));
   refuseUnstorableParameters(app);

@@ -67,6 +67,7 @@ export function addExportRoutes(
         const { onlyNames, reveal } = request;
         const wanted = { workspaceId: workspaceOf(request), dataset, query, onlyNames, reveal };
         const stream = await startExport(wanted, reply);
+        if (stream === undefined) return reply.hijack();
         breakOffWhenStalled(reply, stream, exportStallTimeoutMs);
         reply
           .type(toMediaType(format))
@@ -88,7 +89,10 @@ function breakOffWhenStalled(reply: FastifyReply, stream: Readable, timeoutMs: n
   });
 }
 
-/** Resolves when the first bytes are available, or rejects. Later failures can only break off the answer. */
+/**
+ * Resolves when the first bytes are available, to undefined if the client has gone before, or rejects. Later failures
+ * can only break off the answer.
+ */
 function createExportStarter({ database, log }: Deps) {
   let underWay = 0;
 
@@ -110,7 +114,7 @@ function createExportStarter({ database, log }: Deps) {
     }
   };
 
-  return async (wanted: WantedExport, reply: FastifyReply): Promise<Readable> => {
+  return async (wanted: WantedExport, reply: FastifyReply): Promise<Readable | undefined> => {
     const output = new PassThrough();
     const closed = new AbortController();
     output.once('close', () => closed.abort());
@@ -122,7 +126,12 @@ function createExportStarter({ database, log }: Deps) {
       }
       output.destroy(error as Error);
     });
-    await Promise.race([once(output, 'readable', { signal: closed.signal }), running]);
+    try {
+      await Promise.race([once(output, 'readable', { signal: closed.signal }), running]);
+    } catch (error) {
+      if (reply.raw.closed) return undefined;
+      throw error;
+    }
     return output;
   };
 }
