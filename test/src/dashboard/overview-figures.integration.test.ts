@@ -72,6 +72,27 @@ describe.skipIf(executablePath === undefined)('the figures of the overview', () 
     await expect.poll(() => page.locator('.on-track').textContent()).toContain('13 days left');
   });
 
+  it('are in a map of days that says what its rows and colours are, with whole names of months', async () => {
+    const page = await dashboard.open('/?period=all');
+    // The last column is the first week of a month.
+    await page.clock.setFixedTime(Date.parse('2026-12-08T12:00:00Z'));
+    await page.reload();
+    const map = page.getByRole('img', { name: /^Days of the last 12 months/ });
+    await map.waitFor();
+    const legend = page.locator('figure', { has: map }).locator('.heat-legend');
+    await expect.poll(() => legend.textContent()).toMatch(/Weeks from Monday\..*Less.*More/);
+    const month = map.locator('.heat-month', { hasText: 'Dec' }).last();
+    const [right, edge] = await Promise.all([
+      month.evaluate((element) => {
+        const range = element.ownerDocument.createRange();
+        range.selectNodeContents(element);
+        return range.getBoundingClientRect().right;
+      }),
+      map.evaluate((element) => element.getBoundingClientRect().right),
+    ]);
+    expect(right).toBeLessThanOrEqual(edge);
+  });
+
   it('say what changed against the period before, and the part that explains it', async () => {
     const page = await openJune();
     const movers = page.locator('.movers li');

@@ -108,7 +108,7 @@ function toColumns(figures: readonly PageFigure[], totals: Row, search: object):
         id: figure.label,
         label: figure.label,
         hint: figure.hint,
-        width: 'minmax(122px, 1fr)',
+        width: `minmax(${Math.max(92, 8 * figure.label.length + 28)}px, 1fr)`,
         sort: figure.label,
         isFigure: true,
         total: <ReportFigure of={figure} row={totals} />,
@@ -118,7 +118,7 @@ function toColumns(figures: readonly PageFigure[], totals: Row, search: object):
     {
       id: 'start',
       label: 'Started',
-      width: '190px',
+      width: '152px',
       isFigure: true,
       cell: (row) => <Time iso={readText(row, 'session_start')} />,
     },
