@@ -25,7 +25,8 @@ export async function readApiErrorsReport(
       errors: sql`(count(*) FILTER (WHERE kind = 'api_error'))::float8`,
       retries: sql`(count(*) FILTER (WHERE kind = 'api_retry'))::float8`,
       sessions: sql`count(DISTINCT session_id)::float8`,
-      retry_wait_ms: sql`coalesce(sum(wait_ms) FILTER (WHERE kind = 'api_retry'), 0)`,
+      // As numeric, whose sum is the same in any order.
+      retry_wait_ms: sql`coalesce(sum(wait_ms::numeric) FILTER (WHERE kind = 'api_retry'), 0)::float8`,
     },
     order: sql`errors DESC, retries DESC`,
     toFigures: ({ errors, retries, sessions, retry_wait_ms }) => ({ errors, retries, sessions, retry_wait_ms }),
