@@ -139,7 +139,7 @@ describe('an outage', () => {
     });
     const listWithdrawals = () =>
       asking.mock.calls.filter(([query]) =>
-        /^update .* "attempt_count" - 1/.test((query as { text?: string }).text ?? ''),
+        /^update .*"attempt_count" - 1/.test((query as { text?: string }).text ?? ''),
       );
     await expect.poll(() => listWithdrawals().length).toBeGreaterThan(2);
     asking.mockRestore();
