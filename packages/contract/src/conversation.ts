@@ -18,6 +18,7 @@ type TokenCounts = Pick<Message, 'tokens_in' | 'cache_read' | 'cache_write'>;
 
 /** The fields that decide a message's place in a conversation; outlines need no others. */
 export type ConversationMessage = Pick<Message, 'message_type' | 'metadata'> &
+  Partial<Pick<Message, 'left_out_block_count'>> &
   TokenCounts & { content_blocks: readonly ConversationBlock[] };
 
 /** The parts for drawing a block. A running agent's has no place in a transcript yet. */
@@ -107,6 +108,12 @@ function toStep<M extends ConversationMessage>(block: BlockOf<M>): Step<M> | und
       return block.tool_result_id === null ? { kind: 'other', block } : { kind: 'result', block };
   }
 }
+
+/** A note for readers of a message whose later blocks are left out; undefined if there are none. */
+export const describeLeftOut = ({ left_out_block_count: count = 0 }: ConversationMessage): string | undefined =>
+  count === 0
+    ? undefined
+    : `${count.toLocaleString('en-US')} more ${count === 1 ? 'part is' : 'parts are'} in the raw transcript only.`;
 
 const isBlank = (text: string | null): boolean => text === null || text.trim() === '';
 

@@ -72,6 +72,9 @@ export const messageSchema = z
     stop_reason: z.string().nullable(),
     ...placeFields,
     content_blocks: z.array(contentBlockSchema),
+    left_out_block_count: countField.describe(
+      'Blocks after these, if they are more than a page may have; the raw transcript has them',
+    ),
   })
   .meta({ id: 'Message', description: 'One message of a transcript with its content blocks' });
 
@@ -84,22 +87,22 @@ const transcriptIdParameter = transcriptIdField
 /** For routes that read one transcript of a session. */
 export const sessionTranscriptQuerySchema = z.strictObject({ transcript_id: transcriptIdParameter });
 
-/** Bytes of text on a page of messages, at most. */
-export const MAX_PAGE_TEXT_BYTES = 8 * 1024 * 1024;
+/** Bytes of a page of messages, at most. */
+export const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
 export const messageListQuerySchema = z.strictObject({
   transcript_id: transcriptIdParameter,
   from_message_id: messageIdField
     .optional()
     .describe('The first message of the first page, by its id; by default the beginning'),
-  max_text_bytes: z.coerce
+  max_bytes: z.coerce
     .number()
     .int()
     .min(1)
-    .max(MAX_PAGE_TEXT_BYTES)
-    .default(MAX_PAGE_TEXT_BYTES)
+    .max(MAX_PAGE_BYTES)
+    .default(MAX_PAGE_BYTES)
     .describe(
-      `Bytes of text on a page, 1 to ${MAX_PAGE_TEXT_BYTES}. A page with more ends earlier; a message with more has its later texts cut, with \`metadata.truncated\``,
+      `About the bytes of a page, 1 to ${MAX_PAGE_BYTES}; a page with more ends earlier, and a message with more has \`left_out_block_count\``,
     ),
   ...pageQueryFields,
 });

@@ -11,8 +11,8 @@ import {
   startApiProcess,
   startWorkerProcess,
 } from './api-process.ts';
-import { askMcp } from './ask-mcp.ts';
 import { type MemoryCase, toTranscript } from './memory-cases.ts';
+import { readSession } from './read-session.ts';
 import { sendArchive } from './send-archive.ts';
 
 export interface MemoryMeasure {
@@ -88,7 +88,7 @@ const toWays = ({ agent, lineBytesOfMany, isInArchives }: MemoryCase): Way[] => 
   { name: 'upload', send: upload },
   ...(agent === undefined ? [{ name: 'stream', send: stream }] : []),
   ...(lineBytesOfMany !== undefined ? [{ name: 'streams', send: streams }] : []),
-  ...(isInArchives ? [...ARCHIVES, { name: 'mcp', send: upload, read: askMcp }] : []),
+  ...(isInArchives ? [...ARCHIVES, { name: 'read', send: upload, read: readSession }] : []),
 ];
 
 const ARCHIVES = (['tar', 'zip'] as const).map(

@@ -137,6 +137,14 @@ describe('a result stored in a file kept with the transcript', () => {
   });
 });
 
+it('says how many parts of a message are left out', () => {
+  const message = { ...toMessage('user', 1, [{ content_text: 'a' }]), left_out_block_count: 12_345 };
+  const document = { ...toDocument('x'), subagents: [], messages: [message] };
+  const note = '12,345 more parts are in the raw transcript only.';
+  for (const text of [formatHtmlDocument(document, LAYOUT), formatMarkdownDocument(document, LAYOUT)])
+    expect(text.split(note)).toHaveLength(2);
+});
+
 it('says that a text is only the beginning', () => {
   const cut = { metadata: { truncated: true, original_byte_length: 56_000 } };
   const messages = [

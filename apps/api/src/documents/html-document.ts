@@ -1,5 +1,6 @@
 import {
   type ContentBlock,
+  describeLeftOut,
   describeToolInput,
   type Session,
   type Step,
@@ -67,7 +68,7 @@ function formatTurn(turn: Turn, layout: DocumentLayout, { agent, is_subagent: is
   const { kind, message, steps } = turn;
   return `<article class="${kind}" id="line-${message.line_number}">
 <h2>${toHtml(toTurnHeading(turn, layout, isSubagent))}</h2>
-${steps.map((step) => formatStep(step, agent)).join('\n')}
+${[...steps.map((step) => formatStep(step, agent)), formatEnd(describeLeftOut(message))].join('\n')}
 </article>`;
 }
 
@@ -101,10 +102,10 @@ function formatTool({ use, result }: ToolStep, agent: string): string {
 const formatResult = (block: ContentBlock, agent: string): string =>
   formatPlain(block.result_text ?? '') + formatNote(block, agent);
 
-function formatNote(block: ContentBlock, agent: string): string {
-  const note = toLeftOutNote(agent, block);
-  return note === undefined ? '' : `<p class="end">${toHtml(note)}</p>`;
-}
+const formatNote = (block: ContentBlock, agent: string): string => formatEnd(toLeftOutNote(agent, block));
+
+const formatEnd = (note: string | undefined): string =>
+  note === undefined ? '' : `<p class="end">${toHtml(note)}</p>`;
 
 const MAX_SUBJECT_LENGTH = 120;
 /** Longer texts are shown unformatted. They are too long to be read, and a hostile one could take long. */

@@ -1,4 +1,12 @@
-import { type ContentBlock, describeToolInput, type Step, toConversation, toEdits, toVisible } from '@recount/contract';
+import {
+  type ContentBlock,
+  describeLeftOut,
+  describeToolInput,
+  type Step,
+  toConversation,
+  toEdits,
+  toVisible,
+} from '@recount/contract';
 import { lexer, walkTokens } from 'marked';
 import { type DocumentLayout, toDocumentHeading, toLeftOutNote, toTurnHeading } from './document-words.ts';
 import type { SessionDocument } from './session-document.ts';
@@ -12,6 +20,7 @@ export function formatMarkdownDocument(document: SessionDocument, layout: Docume
     [
       `## ${escapeLine(toTurnHeading(turn, layout, document.session.is_subagent))}`,
       ...turn.steps.map((step) => toMarkdownStep(step, document.session.agent)),
+      toNote(describeLeftOut(turn.message)),
     ]
       .filter(Boolean)
       .join('\n\n'),
@@ -54,10 +63,10 @@ function toMarkdownStep(step: Step, agent: string): string {
 const toResult = (block: ContentBlock, agent: string): string =>
   addNote(toFence(block.result_text ?? ''), block, agent);
 
-function addNote(text: string, block: ContentBlock, agent: string): string {
-  const note = toLeftOutNote(agent, block);
-  return [text, note === undefined ? '' : `*${escapeLine(note)}*`].filter(Boolean).join('\n\n');
-}
+const addNote = (text: string, block: ContentBlock, agent: string): string =>
+  [text, toNote(toLeftOutNote(agent, block))].filter(Boolean).join('\n\n');
+
+const toNote = (note: string | undefined): string => (note === undefined ? '' : `*${escapeLine(note)}*`);
 
 const prefix = (text: string, sign: string): string => (text === '' ? '' : text.replace(/^/gm, sign));
 

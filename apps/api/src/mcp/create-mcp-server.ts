@@ -15,8 +15,8 @@ export type AskApi = (path: string, query: Input) => Promise<unknown>;
 type Input = Record<string, string | number | readonly string[] | undefined>;
 
 const MAX_PAGE = 50;
-/** Bytes of texts that are read for an answer, which has a part of them. */
-const MAX_READ_TEXT_BYTES = 1024 * 1024;
+/** Bytes of messages that are read for an answer, which has a part of them. */
+const MAX_READ_BYTES = 1024 * 1024;
 
 /** Agents follow instructions in what they read, and a transcript may contain text from anyone. */
 const NOTICE =
@@ -142,7 +142,7 @@ function addSessionTools(server: McpServer, ask: AskApi): void {
     },
     ({ session_id, ...rest }) =>
       answer(async () => {
-        const query = { ...rest, max_text_bytes: MAX_READ_TEXT_BYTES };
+        const query = { ...rest, max_bytes: MAX_READ_BYTES };
         return toMessages(found(await ask(`/v1/sessions/${encodeURIComponent(session_id)}/messages`, query)));
       }),
   );

@@ -82,8 +82,18 @@ export function toMessages({ messages, ...rest }: MessageList): unknown {
         const { block_type: type, tool_name, is_error } = block;
         return { type, ...(tool_name !== null && { tool_name }), ...(is_error !== null && { is_error }), text: shown };
       });
-      const { id, ordinal, message_type, model, timestamp, tokens_out, cost_usd } = message;
-      return { id, ordinal, type: message_type, model, timestamp, tokens_out, cost_usd, blocks };
+      const {
+        id,
+        ordinal,
+        message_type,
+        model,
+        timestamp,
+        tokens_out,
+        cost_usd,
+        left_out_block_count: leftOut,
+      } = message;
+      const more = leftOut > 0 && { left_out_blocks: leftOut };
+      return { id, ordinal, type: message_type, model, timestamp, tokens_out, cost_usd, blocks, ...more };
     }),
   };
 }

@@ -1,5 +1,6 @@
-import { MAX_PAGE_TEXT_BYTES, type Message, type SubagentList } from '@recount/contract';
+import { MAX_PAGE_BYTES, type Message, type SubagentList } from '@recount/contract';
 import {
+  countBlocks,
   type Database,
   listMessages,
   listSessions,
@@ -58,39 +59,39 @@ interface MessagePageQuery {
   limit: number;
   cursor?: string | undefined;
   fromId?: string | undefined;
-  /** Default MAX_PAGE_TEXT_BYTES. */
-  maxTextBytes?: number | undefined;
+  /** Default MAX_PAGE_BYTES. */
+  maxBytes?: number | undefined;
 }
 
 /**
- * Messages of a transcript with their blocks, from `fromId` or the beginning, at most `limit`, fewer if their texts are
- * longer than `maxTextBytes`. The first message is always there. If its texts alone are longer, those after the limit
- * are cut, with `metadata.truncated`. So a page has at most `maxTextBytes` and one block of text, and beginnings of
- * others. A cursor contains the id of a message, which does not change in a re-parse or a longer version of the
- * session, so the next page continues after it. Throws ProblemError `invalid-cursor`.
+ * Messages of a transcript with their blocks, from `fromId` or the beginning, at most `limit`, fewer if their blocks are
+ * longer than `maxBytes`. The first message is always there; blocks of it after the limit are counted and left out. A
+ * cursor contains the id of a message, which does not change in a re-parse or a longer version of the session, so the
+ * next page continues after it. Throws ProblemError `invalid-cursor`.
  */
 export async function listMessagePage(
   database: Database,
   { workspaceId, rowSetId }: RowSetKey,
-  { limit, cursor, fromId, maxTextBytes = MAX_PAGE_TEXT_BYTES }: MessagePageQuery,
+  { limit, cursor, fromId, maxBytes = MAX_PAGE_BYTES }: MessagePageQuery,
 ): Promise<MessagePage> {
   let afterId = parseCursor(messageCursorSchema, cursor)?.message;
   const messages: Message[] = [];
-  let left = maxTextBytes;
+  let leftBytes = maxBytes;
   for (;;) {
     // One more than needed shows whether there is a next page.
     const wanted = Math.min(MESSAGES_PER_READ, limit - messages.length);
-    const range = { afterId, fromId, limit: wanted + 1, maxTextBytes: left };
+    const range = { afterId, fromId, limit: wanted + 1, maxBytes: leftBytes };
     const found = await listMessages(database, workspaceId, rowSetId, range);
-    for (const { message, blocks, textBytes, isCut } of found.slice(0, wanted)) {
+    for (const { message, blocks, bytes, isCut } of found.slice(0, wanted)) {
       if (isCut && afterId !== undefined && messages.length > 0)
         return { messages, next_cursor: toMessageCursor(afterId) };
-      messages.push({ ...message, content_blocks: blocks });
-      left -= textBytes;
+      const leftOutCount = isCut ? (await countBlocks(database, message)) - blocks.length : 0;
+      messages.push({ ...message, content_blocks: blocks, left_out_block_count: leftOutCount });
+      leftBytes -= bytes;
       afterId = message.id;
     }
     if (found.length <= wanted || afterId === undefined) return { messages, next_cursor: null };
-    if (messages.length >= limit || left <= 0) return { messages, next_cursor: toMessageCursor(afterId) };
+    if (messages.length >= limit || leftBytes <= 0) return { messages, next_cursor: toMessageCursor(afterId) };
   }
 }
 

@@ -2,9 +2,11 @@ import { hasEdit, hasError, type OutlineTurn, type Turn, toContextTokens, toConv
 import { toPromptTitle } from '@recount/core';
 import { type Database, type OutlineMessage, type RowSetKey, readOutlineMessages } from '@recount/db';
 
-/** An outline is in memory, with about a hundred bytes for each message. */
+/** An outline is in memory, with about a hundred bytes for each message and block. */
 const MAX_MESSAGES = 200_000;
-const MESSAGES_PER_READ = 5000;
+const MAX_BLOCKS = 300_000;
+/** So few, because each may have a thousand blocks. */
+const MESSAGES_PER_READ = 250;
 
 interface TurnOutline {
   message_count: number;
@@ -19,13 +21,15 @@ export async function readOutline(
   contains?: string | undefined,
 ): Promise<TurnOutline> {
   const messages: OutlineMessage[] = [];
+  let blockCount = 0;
   let isCut = false;
   for (;;) {
     const afterId = messages.at(-1)?.id;
     const found = await readOutlineMessages(database, rowSet, { afterId, limit: MESSAGES_PER_READ, contains });
     messages.push(...found);
+    for (const { content_blocks: blocks } of found) blockCount += blocks.length;
     if (found.length < MESSAGES_PER_READ) break;
-    isCut = messages.length >= MAX_MESSAGES;
+    isCut = messages.length >= MAX_MESSAGES || blockCount >= MAX_BLOCKS;
     if (isCut) break;
   }
   const turns = toConversation(messages);

@@ -79,7 +79,7 @@ const GET_SESSION_COSTS = {
 export function addSessionContentRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): void {
   app.get('/v1/sessions/:session_id/messages', LIST_SESSION_MESSAGES, async (request) => {
     const workspaceId = workspaceOf(request);
-    const { transcript_id, from_message_id: fromId, limit, cursor, max_text_bytes: maxTextBytes } = request.query;
+    const { transcript_id, from_message_id: fromId, limit, cursor, max_bytes: maxBytes } = request.query;
     // In one snapshot, because a longer version may replace the session between two queries.
     return await deps.database.withSnapshot(async (snapshot) => {
       const session = await requireSession(snapshot, workspaceId, request.params.session_id);
@@ -89,7 +89,7 @@ export function addSessionContentRoutes(app: ApiApp, deps: Pick<ApiDependencies,
         snapshot,
         { workspaceId, rowSetId },
         {
-          ...{ limit, cursor, fromId, maxTextBytes },
+          ...{ limit, cursor, fromId, maxBytes },
         },
       );
       const messages = await addAttachments(snapshot, { workspaceId, agent: session.agent }, page.messages);

@@ -1,5 +1,12 @@
 import type { ContentBlock, Session } from '@recount/contract';
-import { type Step, type ToolStep, type Turn, toAsker, toConversation } from '@recount/contract/conversation';
+import {
+  describeLeftOut,
+  type Step,
+  type ToolStep,
+  type Turn,
+  toAsker,
+  toConversation,
+} from '@recount/contract/conversation';
 import { formatCell, toCostDecimals } from '../report/format-cell.ts';
 import { toTokens } from '../sessions/session-table.ts';
 import { formatCount, formatCountOf, formatDuration, formatTimestamp } from '../terminal/format-values.ts';
@@ -158,6 +165,7 @@ function formatTurn({ kind, message, steps }: Turn, options: ShowOptions, isSuba
   return [
     { text: message.is_sidechain ? `${heading}  (sub-agent)` : heading, style },
     ...steps.flatMap((step) => formatStep(step, kind, options)),
+    ...[describeLeftOut(message) ?? []].flat().map((note) => ({ text: INDENT + note, style: 'dim' as const })),
     { text: '' },
   ];
 }

@@ -4753,6 +4753,8 @@ export interface components {
             /** @description Length of the line, without its line feed */
             byte_length: number;
             content_blocks: components["schemas"]["ContentBlock"][];
+            /** @description Blocks after these, if they are more than a page may have; the raw transcript has them */
+            left_out_block_count: number;
         };
         /** @description Messages in their order. Long messages make a page shorter than `limit` */
         MessageList: {
@@ -9288,8 +9290,8 @@ export interface operations {
                 transcript_id?: string;
                 /** @description The first message of the first page, by its id; by default the beginning */
                 from_message_id?: string;
-                /** @description Bytes of text on a page, 1 to 8388608. A page with more ends earlier; a message with more has its later texts cut, with `metadata.truncated` */
-                max_text_bytes?: number;
+                /** @description About the bytes of a page, 1 to 8388608; a page with more ends earlier, and a message with more has `left_out_block_count` */
+                max_bytes?: number;
                 /** @description Rows on a page, 1 to 500 */
                 limit?: number;
                 /** @description `next_cursor` of the previous page; keep the rest of the query unchanged */

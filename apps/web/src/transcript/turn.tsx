@@ -1,5 +1,5 @@
 import type { ShownMessage, Step, Turn } from '@recount/contract/conversation';
-import { toAsker, toContextTokens, toVisible } from '@recount/contract/conversation';
+import { describeLeftOut, toAsker, toContextTokens, toVisible } from '@recount/contract/conversation';
 import { lazy, memo, type ReactNode, Suspense, useContext, useState } from 'react';
 import { formatClock, formatCompact, formatFullTime, formatMoney, toShortModel } from '../format/values.ts';
 import { Fold, LongText, Plain } from './fold.tsx';
@@ -66,6 +66,7 @@ export const TurnView = memo(function TurnView({ turn, isSelected }: { turn: Tur
         <TurnActions turn={turn} />
       </header>
       <TurnContent turn={turn} />
+      {message.left_out_block_count > 0 && <p className="muted">{describeLeftOut(message)}</p>}
     </article>
   );
 });

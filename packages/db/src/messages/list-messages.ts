@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { and, asc, eq, getTableColumns, gt, gte, inArray, sql } from '../drizzle.cjs';
+import { and, asc, eq, getTableColumns, gt, gte, inArray, type PgColumn, sql } from '../drizzle.cjs';
 import { contentBlocks, transcriptMessages } from '../schema/messages.ts';
 
 type MessageRow = typeof transcriptMessages.$inferSelect;
@@ -7,10 +7,11 @@ export type ContentBlockRow = typeof contentBlocks.$inferSelect;
 
 export interface ListedMessage {
   message: MessageRow;
+  /** In order; the first ones if there are more than the limit. */
   blocks: ContentBlockRow[];
-  /** Bytes of the blocks' texts, as they are stored. */
-  textBytes: number;
-  /** True if a block came after the limit in bytes. Only the beginning of its text was read. */
+  /** Bytes that count for the limit. */
+  bytes: number;
+  /** True if it has more blocks than these. */
   isCut: boolean;
 }
 
@@ -18,23 +19,25 @@ interface MessagePageQuery {
   afterId?: string | undefined;
   fromId?: string | undefined;
   limit: number;
-  /** Blocks that begin after this many bytes of text, over all messages, are cut. By default none are. */
-  maxTextBytes?: number | undefined;
+  /**
+   * Blocks that begin after this many bytes, over all messages, are left out. A block is as long as its texts and
+   * metadata, and `BLOCK_BYTES`. By default none is left out.
+   */
+  maxBytes?: number | undefined;
 }
 
-/** Characters of a text after the limit. */
-const BEGINNING_LENGTH = 1000;
+/** The ids and numbers of a block as JSON, about. */
+export const BLOCK_BYTES = 500;
 
 /**
  * Messages of a transcript, by its `row_set_id`, in order with their blocks, at most `limit`, after the one with id
- * `afterId` or starting with `fromId`. The texts together are at most `maxTextBytes` and one block long, then come
- * beginnings of 1,000 characters, whose blocks say so as blocks do whose rows have only the beginning of a text.
+ * `afterId` or starting with `fromId`. Holds at most `maxBytes` and one block.
  */
 export async function listMessages(
   database: Database,
   workspaceId: string,
   rowSetId: string,
-  { afterId, fromId, limit, maxTextBytes = Number.MAX_SAFE_INTEGER }: MessagePageQuery,
+  { afterId, fromId, limit, maxBytes }: MessagePageQuery,
 ): Promise<ListedMessage[]> {
   const messages = await database
     .select()
@@ -50,57 +53,72 @@ export async function listMessages(
     .orderBy(asc(transcriptMessages.id))
     .limit(limit);
   if (messages.length === 0) return [];
-  const { content_text, thinking_text, result_text, tool_input, ...others } = getTableColumns(contentBlocks);
-  // A length is in the header of a long text, which is not read for it.
-  const size = sql<number>`(coalesce(octet_length(${content_text}), 0) + coalesce(octet_length(${thinking_text}), 0)
-    + coalesce(octet_length(${result_text}), 0) + coalesce(octet_length(${tool_input}::text), 0))`;
-  const isAfter = sql<boolean>`coalesce(sum(${size}) OVER (ORDER BY ${others.message_id}, ${others.block_order}
-    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) >= ${maxTextBytes}`;
-  const cut = (text: typeof content_text | typeof thinking_text | typeof result_text) =>
-    sql<string | null>`CASE WHEN ${isAfter} THEN left(${text}, ${BEGINNING_LENGTH + 1}) ELSE ${text} END`;
-  const rows = await database
+  const ids = messages.map(({ id }) => id);
+  const rows = await readBlocks(database, [workspaceId, rowSetId, ids], maxBytes);
+  const firstLeftOut = rows.find(({ isLeftOut }) => isLeftOut)?.message_id;
+  const rowsByMessage = Map.groupBy(rows, ({ message_id }) => message_id);
+  return messages.map((message) => {
+    const held = (rowsByMessage.get(message.id) ?? []).filter(({ isLeftOut }) => !isLeftOut);
+    return {
+      message,
+      blocks: held.map(({ bytes: _bytes, isLeftOut: _isLeftOut, ...block }) => block),
+      bytes: held.reduce((sum, { bytes }) => sum + bytes, 0),
+      isCut: firstLeftOut !== undefined && message.id >= firstLeftOut,
+    };
+  });
+}
+
+/** The blocks of messages in order, and after the limit at least one without its texts, if there are more. */
+async function readBlocks(
+  database: Database,
+  [workspaceId, rowSetId, messageIds]: [string, string, string[]],
+  maxBytes = Number.MAX_SAFE_INTEGER,
+) {
+  const { content_text, thinking_text, result_text, tool_input, metadata, ...keys } = getTableColumns(contentBlocks);
+  // A text's length is in its header. The text is not read for it.
+  const bytes = sql<number>`(coalesce(octet_length(${content_text}), 0) + coalesce(octet_length(${thinking_text}), 0)
+    + coalesce(octet_length(${result_text}), 0) + coalesce(octet_length(${tool_input}::text), 0)
+    + octet_length(${metadata}::text) + ${sql.raw(String(BLOCK_BYTES))})`;
+  const isLeftOut = sql<boolean>`coalesce(sum(${bytes}) OVER (ORDER BY ${keys.message_id}, ${keys.block_order}
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) >= ${maxBytes}`;
+  const ifHeld = <Value>(column: PgColumn) => sql<Value>`CASE WHEN NOT ${isLeftOut} THEN ${column} END`;
+  return await database
     .select({
-      ...others,
-      content_text: cut(content_text),
-      thinking_text: cut(thinking_text),
-      result_text: cut(result_text),
-      tool_input: sql<ContentBlockRow['tool_input']>`CASE WHEN ${isAfter}
-        AND length(${tool_input}::text) > ${BEGINNING_LENGTH}
-        THEN to_jsonb(left(${tool_input}::text, ${BEGINNING_LENGTH + 1})) ELSE ${tool_input} END`,
-      size,
-      isAfter,
+      ...keys,
+      content_text: ifHeld<string | null>(content_text),
+      thinking_text: ifHeld<string | null>(thinking_text),
+      result_text: ifHeld<string | null>(result_text),
+      tool_input: ifHeld<ContentBlockRow['tool_input']>(tool_input),
+      metadata: ifHeld<ContentBlockRow['metadata']>(metadata),
+      bytes,
+      isLeftOut,
     })
     .from(contentBlocks)
     .where(
       and(
         eq(contentBlocks.workspace_id, workspaceId),
         eq(contentBlocks.row_set_id, rowSetId),
-        inArray(
-          contentBlocks.message_id,
-          messages.map(({ id }) => id),
-        ),
+        inArray(contentBlocks.message_id, messageIds),
       ),
     )
-    .orderBy(asc(contentBlocks.message_id), asc(contentBlocks.block_order));
-  const rowsByMessage = Map.groupBy(rows, ({ message_id }) => message_id);
-  return messages.map((message) => {
-    const found = rowsByMessage.get(message.id) ?? [];
-    return {
-      message,
-      blocks: found.map(({ size, isAfter, ...block }) => (isAfter ? toBeginning(block, size) : block)),
-      textBytes: found.reduce((sum, each) => sum + each.size, 0),
-      isCut: found.some((each) => each.isAfter && each.size > 0),
-    };
-  });
+    .orderBy(asc(contentBlocks.message_id), asc(contentBlocks.block_order))
+    .limit(Math.floor(maxBytes / BLOCK_BYTES) + 2);
 }
 
-/** Cuts texts that are longer than a beginning. */
-function toBeginning(block: ContentBlockRow, size: number): ContentBlockRow {
-  const texts = ['content_text', 'thinking_text', 'result_text', 'tool_input'] as const;
-  const long = texts.filter((name) => typeof block[name] === 'string' && block[name].length > BEGINNING_LENGTH);
-  if (long.length === 0) return block;
-  const beginnings = long.map((name) => [name, String(block[name]).slice(0, BEGINNING_LENGTH).toWellFormed()]);
-  // The length of the original stays if the row itself has only the beginning of it.
-  const metadata = { original_byte_length: size, ...block.metadata, truncated: true };
-  return { ...block, ...Object.fromEntries(beginnings), metadata };
+/** Number of blocks of a message. */
+export async function countBlocks(
+  database: Database,
+  { workspace_id, row_set_id, id }: Pick<MessageRow, 'workspace_id' | 'row_set_id' | 'id'>,
+): Promise<number> {
+  const [counted] = await database
+    .select({ blocks: sql<number>`count(*)::int` })
+    .from(contentBlocks)
+    .where(
+      and(
+        eq(contentBlocks.workspace_id, workspace_id),
+        eq(contentBlocks.row_set_id, row_set_id),
+        eq(contentBlocks.message_id, id),
+      ),
+    );
+  return counted?.blocks ?? 0;
 }

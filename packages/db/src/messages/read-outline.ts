@@ -39,7 +39,13 @@ const BEGINNING_LENGTH = 40;
 /** Enough for the titles of most prompts. */
 const PROMPT_LENGTH = 400;
 
-/** Messages of a transcript in order, without their texts, at most `limit`, after the one with id `afterId`. */
+/** More than any message of a real agent has. */
+const MAX_BLOCKS = 1000;
+
+/**
+ * Messages of a transcript in order, without their texts, at most `limit`, after the one with id `afterId`, each with
+ * its first 1,000 blocks.
+ */
 export async function readOutlineMessages(
   database: Database,
   { workspaceId, rowSetId }: RowSetKey,
@@ -72,8 +78,11 @@ export async function readOutlineMessages(
         'is_match', ${contains}::text <> '' AND position(lower(${contains}::text) IN lower(concat_ws(E'\n',
           b.content_text, b.thinking_text, b.tool_name, b.tool_input::text, b.result_text))) > 0
       ) ORDER BY b.block_order) AS content_blocks
-      FROM ${contentBlocks} AS b
-      WHERE b.workspace_id = ${workspaceId} AND b.row_set_id = m.row_set_id AND b.message_id = m.id
+      FROM (
+        SELECT * FROM ${contentBlocks} AS b
+        WHERE b.workspace_id = ${workspaceId} AND b.row_set_id = m.row_set_id AND b.message_id = m.id
+        ORDER BY b.block_order LIMIT ${MAX_BLOCKS}
+      ) AS b
     ) AS blocks
     ORDER BY m.id`);
   return rows;

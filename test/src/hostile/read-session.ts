@@ -10,8 +10,14 @@ interface ToolAnswer {
   text: string;
 }
 
-/** Asks every tool about a session, the largest one many times concurrently. Returns what is not as it should be. */
-export async function askMcp(api: ApiProcess, session: string): Promise<string[]> {
+/** What the dashboard and printable documents read of a session. */
+const ROUTES = ['messages?limit=500', 'outline?contains=a', 'document?format=html', 'changes'];
+
+/**
+ * Reads a session by MCP and HTTP, by every tool and route that answers with its texts, the largest ones many times
+ * concurrently. Returns what is not as it should be.
+ */
+export async function readSession(api: ApiProcess, session: string): Promise<string[]> {
   const violations: string[] = [];
   const ask = async (tool: string, input: object): Promise<ToolAnswer> => {
     const answer = await callTool(api, tool, input);
@@ -31,7 +37,16 @@ export async function askMcp(api: ApiProcess, session: string): Promise<string[]
   }
   const many = Array.from({ length: CALLS_AT_ONCE }, () => ask('get_messages', { session_id: session, limit: 50 }));
   await Promise.all(many);
+  for (const route of ROUTES)
+    await Promise.all(Array.from({ length: CALLS_AT_ONCE }, () => readRoute(api, `sessions/${session}/${route}`)));
   return violations;
+}
+
+/** Throws unless it answers with 200, to its end. */
+async function readRoute(api: ApiProcess, path: string): Promise<void> {
+  const response = await fetch(`${api.url}/v1/${path}`, { headers: { authorization: `Bearer ${api.key}` } });
+  if (response.status !== 200) throw new Error(`${path} is answered ${response.status}: ${await response.text()}`);
+  if (response.body !== null) for await (const _ of response.body);
 }
 
 async function callTool(api: ApiProcess, name: string, input: object): Promise<ToolAnswer> {
