@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiProcess } from './api-process.ts';
 
 /** `get_messages` cuts texts to 50,000 characters, of up to six bytes as JSON in JSON; the rest is ids and names. */
@@ -10,7 +11,7 @@ interface ToolAnswer {
   text: string;
 }
 
-/** What the dashboard and printable documents read of a session. */
+/** Routes for the dashboard and printable documents. */
 const ROUTES = ['messages?limit=500', 'outline?contains=a', 'document?format=html', 'changes'];
 
 /**
@@ -42,11 +43,20 @@ export async function readSession(api: ApiProcess, session: string): Promise<str
   return violations;
 }
 
-/** Throws unless it answers with 200, to its end. */
+/** Retries if it is told to. Throws unless it is answered with 200, to the end. */
 async function readRoute(api: ApiProcess, path: string): Promise<void> {
-  const response = await fetch(`${api.url}/v1/${path}`, { headers: { authorization: `Bearer ${api.key}` } });
-  if (response.status !== 200) throw new Error(`${path} is answered ${response.status}: ${await response.text()}`);
-  if (response.body !== null) for await (const _ of response.body);
+  for (;;) {
+    const response = await fetch(`${api.url}/v1/${path}`, { headers: { authorization: `Bearer ${api.key}` } });
+    const retryAfterS = Number(response.headers.get('retry-after'));
+    if (response.status === 429 && retryAfterS > 0) {
+      await response.body?.cancel();
+      await sleep(1000 * retryAfterS);
+      continue;
+    }
+    if (response.status !== 200) throw new Error(`${path} is answered ${response.status}: ${await response.text()}`);
+    if (response.body !== null) for await (const _ of response.body);
+    return;
+  }
 }
 
 async function callTool(api: ApiProcess, name: string, input: object): Promise<ToolAnswer> {
