@@ -59,6 +59,8 @@ export interface Turn<M extends ConversationMessage = Message> {
   kind: TurnKind;
   message: M;
   steps: Step<M>[];
+  /** Blocks that the page does not hold, of the message and of the results that are shown with its calls. */
+  leftOutCount: number;
 }
 
 /**
@@ -83,7 +85,11 @@ export function toConversation<M extends ConversationMessage = Message>(messages
       steps.push(step);
       if (step.kind === 'tool' && block.tool_use_id !== null) pending.set(block.tool_use_id, step);
     }
-    if (steps.length > 0 || isNotice(message)) turns.push({ kind: toTurnKind(message, steps), message, steps });
+    const leftOutCount = message.left_out_block_count ?? 0;
+    const last = turns.at(-1);
+    if (steps.length > 0 || isNotice(message))
+      turns.push({ kind: toTurnKind(message, steps), message, steps, leftOutCount });
+    else if (last !== undefined) last.leftOutCount += leftOutCount;
   }
   return turns;
 }
@@ -109,8 +115,8 @@ function toStep<M extends ConversationMessage>(block: BlockOf<M>): Step<M> | und
   }
 }
 
-/** A note for readers of a message whose later blocks are left out; undefined if there are none. */
-export const describeLeftOut = ({ left_out_block_count: count = 0 }: ConversationMessage): string | undefined =>
+/** A note for readers of a turn whose later blocks are left out; undefined if none are. */
+export const describeLeftOut = ({ leftOutCount: count }: Pick<Turn, 'leftOutCount'>): string | undefined =>
   count === 0
     ? undefined
     : `${count.toLocaleString('en-US')} more ${count === 1 ? 'part is' : 'parts are'} in the raw transcript only.`;

@@ -158,7 +158,11 @@ export const outlineSchema = z
     transcript_id: transcriptIdField.describe('Whose messages these are'),
     message_count: countField.describe('Messages that the turns are made of'),
     turns: z.array(outlineTurnSchema),
-    is_cut: z.boolean().describe('Whether the transcript has more messages than an outline takes, 200,000'),
+    is_cut: z
+      .boolean()
+      .describe(
+        'Whether the transcript has more than an outline takes: 200,000 messages, 300,000 blocks, or 1,000 blocks in a message',
+      ),
   })
   .meta({
     id: 'Outline',

@@ -17,7 +17,7 @@ export interface MemoryCase {
   head?: string;
   /** Also sent as many concurrent live streams, with lines of this many bytes. */
   lineBytesOfMany?: number;
-  /** Also sent as a member of archives, and read over MCP. */
+  /** Also sent as a member of archives, and read by MCP and HTTP. */
   isInArchives?: boolean;
 }
 

@@ -138,8 +138,14 @@ describe('a result stored in a file kept with the transcript', () => {
 });
 
 it('says how many parts of a message are left out', () => {
-  const message = { ...toMessage('user', 1, [{ content_text: 'a' }]), left_out_block_count: 12_345 };
-  const document = { ...toDocument('x'), subagents: [], messages: [message] };
+  const use = { block_type: 'tool_use', tool_name: 'Bash', tool_use_id: 'a', tool_input: { command: 'ls' } } as const;
+  const result = { block_type: 'tool_result', tool_result_id: 'a', result_text: 'a' };
+  const messages = [
+    { ...toMessage('assistant', 1, [use]), left_out_block_count: 12_000 },
+    // Its result is shown with the call.
+    { ...toMessage('user', 2, [result]), left_out_block_count: 345 },
+  ];
+  const document = { ...toDocument('x'), subagents: [], messages };
   const note = '12,345 more parts are in the raw transcript only.';
   for (const text of [formatHtmlDocument(document, LAYOUT), formatMarkdownDocument(document, LAYOUT)])
     expect(text.split(note)).toHaveLength(2);

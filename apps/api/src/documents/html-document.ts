@@ -68,7 +68,7 @@ function formatTurn(turn: Turn, layout: DocumentLayout, { agent, is_subagent: is
   const { kind, message, steps } = turn;
   return `<article class="${kind}" id="line-${message.line_number}">
 <h2>${toHtml(toTurnHeading(turn, layout, isSubagent))}</h2>
-${[...steps.map((step) => formatStep(step, agent)), formatEnd(describeLeftOut(message))].join('\n')}
+${[...steps.map((step) => formatStep(step, agent)), formatEnd(describeLeftOut(turn))].join('\n')}
 </article>`;
 }
 

@@ -20,7 +20,7 @@ export function formatMarkdownDocument(document: SessionDocument, layout: Docume
     [
       `## ${escapeLine(toTurnHeading(turn, layout, document.session.is_subagent))}`,
       ...turn.steps.map((step) => toMarkdownStep(step, document.session.agent)),
-      toNote(describeLeftOut(turn.message)),
+      toNote(describeLeftOut(turn)),
     ]
       .filter(Boolean)
       .join('\n\n'),

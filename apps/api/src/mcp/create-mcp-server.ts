@@ -15,8 +15,6 @@ export type AskApi = (path: string, query: Input) => Promise<unknown>;
 type Input = Record<string, string | number | readonly string[] | undefined>;
 
 const MAX_PAGE = 50;
-/** Bytes of messages that are read for an answer, which has a part of them. */
-const MAX_READ_BYTES = 1024 * 1024;
 
 /** Agents follow instructions in what they read, and a transcript may contain text from anyone. */
 const NOTICE =
@@ -54,8 +52,11 @@ const query = z
   .describe('Words that must all be present, "words in a row", -without, begin*');
 const sessionId = z.string().min(1).max(512).describe('Session id, as the other tools answer it');
 
-/** An MCP server with read-only tools over recorded sessions, each with bounded answers. */
-export function createMcpServer(ask: AskApi): McpServer {
+/**
+ * An MCP server with read-only tools over recorded sessions, each with bounded answers. With `maxPageBytes`, it asks for
+ * pages of messages of this length; an older API refuses that.
+ */
+export function createMcpServer(ask: AskApi, { maxPageBytes }: { maxPageBytes?: number } = {}): McpServer {
   const server = new McpServer(
     { name: 'recount', title: 'Recorded coding-agent sessions in recount', version: packageJson.version },
     {
@@ -64,7 +65,7 @@ export function createMcpServer(ask: AskApi): McpServer {
     },
   );
   addSearchTools(server, ask);
-  addSessionTools(server, ask);
+  addSessionTools(server, ask, maxPageBytes);
   addUsageTool(server, ask);
   return server;
 }
@@ -105,7 +106,7 @@ function addSearchTools(server: McpServer, ask: AskApi): void {
   );
 }
 
-function addSessionTools(server: McpServer, ask: AskApi): void {
+function addSessionTools(server: McpServer, ask: AskApi, maxPageBytes: number | undefined): void {
   server.registerTool(
     'list_sessions',
     {
@@ -142,7 +143,7 @@ function addSessionTools(server: McpServer, ask: AskApi): void {
     },
     ({ session_id, ...rest }) =>
       answer(async () => {
-        const query = { ...rest, max_bytes: MAX_READ_BYTES };
+        const query = { ...rest, ...(maxPageBytes !== undefined && { max_bytes: maxPageBytes }) };
         return toMessages(found(await ask(`/v1/sessions/${encodeURIComponent(session_id)}/messages`, query)));
       }),
   );

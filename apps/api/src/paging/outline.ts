@@ -1,6 +1,12 @@
 import { hasEdit, hasError, type OutlineTurn, type Turn, toContextTokens, toConversation } from '@recount/contract';
 import { toPromptTitle } from '@recount/core';
-import { type Database, type OutlineMessage, type RowSetKey, readOutlineMessages } from '@recount/db';
+import {
+  type Database,
+  MAX_OUTLINE_BLOCKS,
+  type OutlineMessage,
+  type RowSetKey,
+  readOutlineMessages,
+} from '@recount/db';
 
 /** An outline is in memory, with about a hundred bytes for each message and block. */
 const MAX_MESSAGES = 200_000;
@@ -27,10 +33,15 @@ export async function readOutline(
     const afterId = messages.at(-1)?.id;
     const found = await readOutlineMessages(database, rowSet, { afterId, limit: MESSAGES_PER_READ, contains });
     messages.push(...found);
-    for (const { content_blocks: blocks } of found) blockCount += blocks.length;
+    for (const { content_blocks: blocks } of found) {
+      blockCount += blocks.length;
+      isCut ||= blocks.length > MAX_OUTLINE_BLOCKS;
+    }
     if (found.length < MESSAGES_PER_READ) break;
-    isCut = messages.length >= MAX_MESSAGES || blockCount >= MAX_BLOCKS;
-    if (isCut) break;
+    if (messages.length >= MAX_MESSAGES || blockCount >= MAX_BLOCKS) {
+      isCut = true;
+      break;
+    }
   }
   const turns = toConversation(messages);
   return {

@@ -115,6 +115,7 @@ function createExportStarter({ database, log }: Deps) {
   };
 
   return async (wanted: WantedExport, reply: FastifyReply): Promise<Readable | undefined> => {
+    if (reply.raw.closed) return undefined;
     const output = new PassThrough();
     const closed = new AbortController();
     output.once('close', () => closed.abort());

@@ -4,6 +4,9 @@ import type { ApiApp } from '../api-dependencies.ts';
 import type { AskApi } from '../mcp/create-mcp-server.ts';
 import { addJsonRoutes } from '../plugins/json-bodies.ts';
 
+/** Answers have 50,000 characters of text, from pages of this length. */
+const MAX_PAGE_BYTES = 1024 * 1024;
+
 /** Each tool calls routes with the client's key, and they reveal what it may see. */
 const MCP = { config: { scope: 'read', reveals: 'nothing' }, schema: { hide: true } } as const;
 
@@ -49,7 +52,7 @@ async function answerMcp(ask: AskApi, request: FastifyRequest): Promise<Response
     import('../mcp/create-mcp-server.ts'),
     import('@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'),
   ]);
-  const server = createMcpServer(ask);
+  const server = createMcpServer(ask, { maxPageBytes: MAX_PAGE_BYTES });
   // Without a session id generator, nothing stays between requests.
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   try {

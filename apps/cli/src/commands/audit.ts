@@ -43,7 +43,7 @@ export function createAuditCommand(context: CliContext): Command {
     .addOption(
       new Option('--reads', 'only who read whose texts, and which shared links were opened').conflicts('changes'),
     )
-    .option('--changes', 'only changes, without reads of texts')
+    .option('--changes', 'only changes, without reads')
     .option('--since <date>', '2026-03-01, 7d, 12h', (text) => parseSince(text))
     .option('--limit <n>', 'entries, the latest first', wholeNumber(1, MAX_LIMIT), 50)
     .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')

@@ -12,15 +12,16 @@ import { createFakeContext } from '../testing/fake-context.ts';
 /** Commands on a separate database, as the role that owns it and has only these attributes. */
 async function createOwner(attributes: string) {
   const { serverUrl } = inject('postgres');
-  const name = `test_${randomBytes(8).toString('hex')}`;
+  // As cloud providers name them, with a character that needs quotes.
+  const name = `test-${randomBytes(8).toString('hex')}`;
   const directory = await mkdtemp(join(tmpdir(), 'recount-owner-'));
   await withClient(serverUrl, async (client) => {
-    await client.query(`CREATE ROLE ${name} LOGIN PASSWORD 'secret' NOSUPERUSER ${attributes}`);
-    await client.query(`CREATE DATABASE ${name} OWNER ${name}`);
+    await client.query(`CREATE ROLE "${name}" LOGIN PASSWORD 'secret' NOSUPERUSER ${attributes}`);
+    await client.query(`CREATE DATABASE "${name}" OWNER "${name}"`);
   });
   onTestFinished(async () => {
     await dropDatabase(serverUrl, name);
-    await withClient(serverUrl, (client) => client.query(`DROP ROLE ${name}`));
+    await withClient(serverUrl, (client) => client.query(`DROP ROLE "${name}"`));
     await rm(directory, { recursive: true });
   });
   const url = new URL(toDatabaseUrl(serverUrl, name));
@@ -74,7 +75,7 @@ describe.skipIf(isOnCitus())('a role that owns the database and is no superuser'
     expect((await type('doctor', '--deep')).out).toContain('let a superuser run CREATE EXTENSION amcheck');
     await withClient(toDatabaseUrl(serverUrl, name), async (client) => {
       await client.query('CREATE EXTENSION amcheck SCHEMA public');
-      await client.query(`GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO ${name}`);
+      await client.query(`GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO "${name}"`);
     });
     expect(await type('doctor', '--deep')).toMatchObject({
       exitCode: 0,

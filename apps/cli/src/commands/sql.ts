@@ -29,7 +29,8 @@ const OTHER_SCHEMA = /^permission denied for schema analytics$/;
 const NAMES_HINT =
   'Of several workspaces, one is read through views without a schema: write `FROM daily_usage`, or give --all-workspaces.';
 const ADMIN_SHUTDOWN = '57P01';
-const ENDED_HINT = 'recount ends a transaction that takes ten minutes, or an advisory lock.';
+const ENDED_HINT =
+  'recount ends a transaction that takes ten minutes, or an advisory lock; else the server was stopped.';
 
 export function createSqlCommand(context: CliContext): Command {
   return new Command('sql')

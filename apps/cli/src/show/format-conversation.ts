@@ -154,7 +154,8 @@ function formatSubagent(loaded: LoadedSession, options: ShowOptions): ShownLine[
 
 const NAMES = { answer: 'Agent', context: 'Context', system: 'System' };
 
-function formatTurn({ kind, message, steps }: Turn, options: ShowOptions, isSubagent: boolean): ShownLine[] {
+function formatTurn(turn: Turn, options: ShowOptions, isSubagent: boolean): ShownLine[] {
+  const { kind, message, steps } = turn;
   const { model, timestamp, cost_usd: cost, line_number: line, tokens_out: output } = message;
   const other = kind === 'prompt' ? toAsker(message, isSubagent) : NAMES[kind];
   const name = kind === 'answer' ? toSingleLine(model ?? NAMES.answer) : other;
@@ -165,7 +166,7 @@ function formatTurn({ kind, message, steps }: Turn, options: ShowOptions, isSuba
   return [
     { text: message.is_sidechain ? `${heading}  (sub-agent)` : heading, style },
     ...steps.flatMap((step) => formatStep(step, kind, options)),
-    ...[describeLeftOut(message) ?? []].flat().map((note) => ({ text: INDENT + note, style: 'dim' as const })),
+    ...[describeLeftOut(turn) ?? []].flat().map((note) => ({ text: INDENT + note, style: 'dim' as const })),
     { text: '' },
   ];
 }

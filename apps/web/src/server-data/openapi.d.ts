@@ -5064,7 +5064,7 @@ export interface components {
             /** @description Messages that the turns are made of */
             message_count: number;
             turns: components["schemas"]["OutlineTurn"][];
-            /** @description Whether the transcript has more messages than an outline takes, 200,000 */
+            /** @description Whether the transcript has more than an outline takes: 200,000 messages, 300,000 blocks, or 1,000 blocks in a message */
             is_cut: boolean;
         };
         /** @description A turn of a conversation, without its texts */

@@ -66,7 +66,7 @@ export const TurnView = memo(function TurnView({ turn, isSelected }: { turn: Tur
         <TurnActions turn={turn} />
       </header>
       <TurnContent turn={turn} />
-      {message.left_out_block_count > 0 && <p className="muted">{describeLeftOut(message)}</p>}
+      {turn.leftOutCount > 0 && <p className="muted">{describeLeftOut(turn)}</p>}
     </article>
   );
 });
@@ -148,13 +148,11 @@ function StepView({ step, turn, isRunning = false }: StepProps): ReactNode {
 }
 
 /** Text that the agent's program added, collapsed, showing its beginning. */
-function ContextText({ turn: { message, steps } }: { turn: ShownTurn }): ReactNode {
+function ContextText({ turn }: { turn: ShownTurn }): ReactNode {
+  const { message, steps } = turn;
   const isSummary = message.metadata.isCompactSummary === true;
   const text = steps.flatMap((step) => (step.kind === 'text' ? [step.block.content_text ?? ''] : [])).join('\n\n');
-  if (text === '')
-    return steps.map((step) => (
-      <StepView key={toStepId(step)} step={step} turn={{ kind: 'context', message, steps }} />
-    ));
+  if (text === '') return steps.map((step) => <StepView key={toStepId(step)} step={step} turn={turn} />);
   const summary = (
     <>
       <span className="tool-name">{isSummary ? 'Summary of what was compacted' : 'Added by the agent’s program'}</span>

@@ -17,7 +17,7 @@ export async function forbidWrites(transaction: Database): Promise<void> {
     is_superuser: boolean;
     may_make_tables: boolean;
     may_make_objects: boolean;
-  }>(sql`SELECT quote_ident(datname) AS name, quote_ident(nspowner::regrole::text) AS owner,
+  }>(sql`SELECT quote_ident(datname) AS name, nspowner::regrole::text AS owner,
       pg_has_role(datdba, 'USAGE') AS is_database_owner,
       (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) AS is_superuser,
       has_database_privilege('public', datname, 'TEMPORARY') AS may_make_tables,

@@ -85,15 +85,23 @@ export async function createDatabaseReader(
     renew(database, user).catch(() => undefined);
   }, RENEWAL_MS);
   renewal.unref();
+  let isWatching = false;
   const watch = setInterval(() => {
-    endTrespassers(database, user, transactionLimitMs).catch(() => undefined);
+    // Not twice concurrently, because a slow database would lend all its connections for it.
+    if (isWatching) return;
+    isWatching = true;
+    endTrespassers(database, user, transactionLimitMs)
+      .catch(() => undefined)
+      .finally(() => {
+        isWatching = false;
+      });
   }, WATCH_MS);
   watch.unref();
   let dropping: Promise<void> | undefined;
   const drop = (): Promise<void> => {
     clearInterval(renewal);
-    clearInterval(watch);
-    dropping ??= withTransaction((transaction) => dropRole(transaction, user));
+    // Its sessions may hold the lock that dropping it takes.
+    dropping ??= withTransaction((transaction) => dropRole(transaction, user)).finally(() => clearInterval(watch));
     return dropping;
   };
   try {

@@ -11,7 +11,7 @@ export interface ListedMessage {
   blocks: ContentBlockRow[];
   /** Bytes that count for the limit. */
   bytes: number;
-  /** True if it has more blocks than these. */
+  /** True if blocks of it may be left out. */
   isCut: boolean;
 }
 
@@ -53,9 +53,9 @@ export async function listMessages(
     .orderBy(asc(transcriptMessages.id))
     .limit(limit);
   if (messages.length === 0) return [];
-  const ids = messages.map(({ id }) => id);
+  const ids = takeLikely(messages, maxBytes).map(({ id }) => id);
   const rows = await readBlocks(database, [workspaceId, rowSetId, ids], maxBytes);
-  const firstLeftOut = rows.find(({ isLeftOut }) => isLeftOut)?.message_id;
+  const firstLeftOut = rows.find(({ isLeftOut }) => isLeftOut)?.message_id ?? messages[ids.length]?.id;
   const rowsByMessage = Map.groupBy(rows, ({ message_id }) => message_id);
   return messages.map((message) => {
     const held = (rowsByMessage.get(message.id) ?? []).filter(({ isLeftOut }) => !isLeftOut);
@@ -68,6 +68,19 @@ export async function listMessages(
   });
 }
 
+/**
+ * The first messages, at least one, until their lines are far longer than `maxBytes`. Others would be left out, and
+ * Postgres would write their inputs as text to measure them.
+ */
+function takeLikely(messages: readonly MessageRow[], maxBytes = Number.MAX_SAFE_INTEGER): readonly MessageRow[] {
+  let lineBytes = 0;
+  const end = messages.findIndex(({ byte_length: byteLength }) => {
+    lineBytes += byteLength;
+    return lineBytes > 4 * maxBytes;
+  });
+  return end < 0 ? messages : messages.slice(0, Math.max(1, end));
+}
+
 /** The blocks of messages in order, and after the limit at least one without its texts, if there are more. */
 async function readBlocks(
   database: Database,
@@ -75,7 +88,7 @@ async function readBlocks(
   maxBytes = Number.MAX_SAFE_INTEGER,
 ) {
   const { content_text, thinking_text, result_text, tool_input, metadata, ...keys } = getTableColumns(contentBlocks);
-  // A text's length is in its header. The text is not read for it.
+  // A text's length is in its header. The text is not read for it, unlike JSON.
   const bytes = sql<number>`(coalesce(octet_length(${content_text}), 0) + coalesce(octet_length(${thinking_text}), 0)
     + coalesce(octet_length(${result_text}), 0) + coalesce(octet_length(${tool_input}::text), 0)
     + octet_length(${metadata}::text) + ${sql.raw(String(BLOCK_BYTES))})`;

@@ -39,12 +39,12 @@ const BEGINNING_LENGTH = 40;
 /** Enough for the titles of most prompts. */
 const PROMPT_LENGTH = 400;
 
-/** More than any message of a real agent has. */
-const MAX_BLOCKS = 1000;
+/** Blocks of a message in an outline, more than any message of a real agent has. */
+export const MAX_OUTLINE_BLOCKS = 1000;
 
 /**
  * Messages of a transcript in order, without their texts, at most `limit`, after the one with id `afterId`, each with
- * its first 1,000 blocks.
+ * its first blocks, one more than `MAX_OUTLINE_BLOCKS` at most.
  */
 export async function readOutlineMessages(
   database: Database,
@@ -81,7 +81,7 @@ export async function readOutlineMessages(
       FROM (
         SELECT * FROM ${contentBlocks} AS b
         WHERE b.workspace_id = ${workspaceId} AND b.row_set_id = m.row_set_id AND b.message_id = m.id
-        ORDER BY b.block_order LIMIT ${MAX_BLOCKS}
+        ORDER BY b.block_order LIMIT ${MAX_OUTLINE_BLOCKS + 1}
       ) AS b
     ) AS blocks
     ORDER BY m.id`);

@@ -1,6 +1,6 @@
 import { type JsonObject, type ParseResult, parseTranscript } from '@recount/core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { listMessages } from '../messages/list-messages.ts';
+import { type ListedMessage, listMessages } from '../messages/list-messages.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { ingestTranscript } from '../testing/ingest-transcript.ts';
 import { readSamples } from '../testing/read-samples.ts';
@@ -15,11 +15,11 @@ afterAll(() => pool.close());
 
 /** Rows as a reader gets them, page by page. */
 async function readRows(transcriptId: string, limit: number) {
-  const rows: Awaited<ReturnType<typeof listMessages>> = [];
+  const rows: Pick<ListedMessage, 'message' | 'blocks'>[] = [];
   for (;;) {
     const afterId = rows.at(-1)?.message.id;
     const page = await listMessages(pool.database, TEST_WORKSPACE, transcriptId, { afterId, limit });
-    rows.push(...page);
+    rows.push(...page.map(({ message, blocks }) => ({ message, blocks })));
     if (page.length < limit) return rows;
   }
 }

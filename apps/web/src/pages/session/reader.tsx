@@ -91,7 +91,8 @@ export function Reader({
       <ReaderBar ref={bar} {...{ session, turns, expansion, goTo, jump, goToFound }} current={selected} found={found} />
       {outline.is_cut && (
         <p className="caveats">
-          These are the first {outline.message_count.toLocaleString()} messages. The raw transcript has all of them.
+          These are the first {outline.message_count.toLocaleString()} messages, found by their first 1,000 parts. The
+          raw transcript has all of them.
         </p>
       )}
       <p className="print-note">
