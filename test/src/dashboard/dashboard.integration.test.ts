@@ -201,11 +201,12 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
       .poll(() => link.getAttribute('href'))
       .toBe('https://github.com/tidewater-example/billing-service/pull/482');
     const changes = await ask<SessionChanges>(`/v1/sessions/${SESSION}/changes`);
-    const figures = await page
-      .locator('.strip .changed-lines data')
-      .evaluateAll((all) => all.map((each) => Number(each.getAttribute('value'))));
+    const readFigures = () =>
+      page
+        .locator('.strip .changed-lines data')
+        .evaluateAll((all) => all.map((each) => Number(each.getAttribute('value'))));
     expect(changes.lines_added).toBeGreaterThan(0);
-    expect(figures).toEqual([changes.lines_added, changes.lines_removed]);
+    await expect.poll(readFigures).toEqual([changes.lines_added, changes.lines_removed]);
     await page.getByText('changed file').click();
     const [file] = changes.by_file;
     await page.getByRole('link', { name: file?.file_path ?? '' }).click();
@@ -267,6 +268,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
       .locator('.legend data')
       .evaluateAll((all) => all.map((each) => Number(each.getAttribute('value'))));
     expect(legend).toEqual(byModel.rows.flatMap(({ own: { cost_usd: cost } }) => (cost === null ? [] : [cost])));
+    await page.locator('.heat-day:not(.heat-0)').first().waitFor();
     const days = await page
       .locator('.heat-day:not(.heat-0)')
       .evaluateAll((all) => all.map((each) => each.getAttribute('title')?.slice(0, 10)));
@@ -426,7 +428,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
 
   it('shares a view of figures by a link, which shows them without a key until it is revoked', async () => {
     const page = await open('/models?period=all');
-    await page.getByRole('button', { name: 'Export' }).last().click();
+    await page.locator('button:has(+ [aria-label="Export Models"])').click();
     await page.getByRole('button', { name: 'Share this view …' }).click();
     await page.getByLabel('Title').fill('Our models');
     await page.getByRole('button', { name: 'Create link' }).click();

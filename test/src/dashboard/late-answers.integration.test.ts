@@ -16,6 +16,9 @@ const PATHS = Object.keys(VISITS).filter(
   (path, index, paths) => isNight || paths.findIndex((other) => toPage(other) === toPage(path)) === index,
 );
 
+/** Its parts are shown together. */
+const PERSON = Object.keys(VISITS).find((path) => path.startsWith('/person?')) ?? '/person';
+
 let dashboard: Dashboard;
 
 beforeAll(async () => {
@@ -74,7 +77,7 @@ describe.skipIf(executablePath === undefined)('a page whose answers come late', 
   it('keeps an open menu of exports in its place', async () => {
     const page = await dashboard.open('/uploads');
     const late = await LateAnswers.of(page);
-    for (const path of ['/?period=all', '/people?period=all', '/insights?period=all', '/sessions']) {
+    for (const path of ['/?period=all', '/people?period=all', '/insights?period=all', '/sessions', PERSON]) {
       await late.open(dashboard.api.url + path);
       const button = page.getByRole('button', { name: 'Export' }).first();
       await late.answer(async () => (await button.isVisible()) && (await button.isEnabled()));

@@ -7,6 +7,8 @@ const LATE = /\/v1\/(?!live)|\/assets\/.*\.js$/;
 const isUnderWay = (url: string): boolean => LATE.test(url) || url.endsWith('.css');
 /** A page that has waited for nothing in so many frames asks for nothing more. */
 const IDLE_FRAMES = 10;
+/** So long after the last answer. */
+const QUIET_MS = 500;
 /** Waits for the next frame, and notes what of the page is hidden in it that was shown in the frames before. */
 const NEXT_FRAME = `new Promise((resolve) => requestAnimationFrame(() => {
   const seen = (window.seenParts ??= new Set());
@@ -34,6 +36,10 @@ export class LateAnswers {
 
   static async of(page: Page): Promise<LateAnswers> {
     const late = new LateAnswers(page);
+    // Parts that wait for others above them do so however slow this machine is.
+    await page.addInitScript(`new CSSStyleSheet().replace('* { animation-play-state: paused !important }').then((sheet) => {
+      document.adoptedStyleSheets = [sheet];
+    })`);
     const end = (request: Request): void => void late.#underWay.delete(request);
     page.on('request', (request) => isUnderWay(request.url()) && late.#underWay.add(request));
     page.on('requestfinished', end).on('requestfailed', end);
@@ -54,17 +60,21 @@ export class LateAnswers {
 
   /** Answers until the condition holds, or, without one, until the page waits for nothing. */
   async answer(isEnough: () => Promise<boolean> = async () => false): Promise<void> {
+    let lastAnswerMs = performance.now();
     for (let idle = 0; idle < IDLE_FRAMES; idle++) {
       await this.#page.evaluate(NEXT_FRAME);
       if (await isEnough()) return;
       const next = this.#held.pop();
       if (next === undefined) {
-        if (this.#underWay.size > 0) idle = 0;
+        // React may show a part a third of a second later, which then asks for more.
+        const waits = this.#underWay.size > 0 || (await this.#page.locator('.loading').count()) > 0;
+        if (waits || performance.now() - lastAnswerMs < QUIET_MS) idle = 0;
         continue;
       }
       idle = 0;
       await next.release();
       await expect.poll(() => this.#underWay.has(next.request), { message: next.request.url() }).toBe(false);
+      lastAnswerMs = performance.now();
     }
   }
 }

@@ -112,8 +112,14 @@ describe.skipIf(executablePath === undefined)('a session in the dashboard', () =
     await expect.poll(readIds).toEqual(ids);
     await page.getByRole('button', { name: 'Close the session list' }).click();
     await expect.poll(() => links.count()).toBe(0);
-    await page.getByRole('link', { name: 'Sessions', exact: true }).last().click();
+    await page.locator('.session-header').getByRole('link', { name: 'Sessions', exact: true }).click();
     await page.waitForURL((url) => url.pathname === '/sessions' && url.search.includes(query));
+  });
+
+  it('shows the conversation if its list is refused', async () => {
+    const page = await dashboard.open(`/sessions/${SESSION}?min_cost_usd=nothing`);
+    await page.locator('.turn').first().waitFor();
+    await page.getByRole('button', { name: 'Expand all' }).waitFor();
   });
 
   it('shows the session list over the page in narrow windows, until one is chosen', async () => {

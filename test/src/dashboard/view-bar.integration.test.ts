@@ -88,6 +88,7 @@ describe.skipIf(executablePath === undefined)('the bar of time and filters', () 
     ] as const) {
       await page.getByRole('navigation').getByRole('link', { name: link, exact: true }).click();
       await page.waitForURL((url) => url.pathname === place);
+      await page.getByRole('heading', { level: 1, name: link, exact: true }).waitFor();
       expect(toQuery(page, 'model')).toEqual([one, other]);
       await expect.poll(() => readCost(page), { message: place }).toBe(cost);
     }

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { NO_VIEW } from '../format/dimensions.ts';
 import { useAnswer } from '../server-data/use-answer.ts';
 import { Count, Money } from '../ui/figures.tsx';
 import { Answered, Empty } from '../ui/states.tsx';
@@ -14,12 +15,12 @@ export function OwnSessions({ title }: { title: string }): ReactNode {
         {({ totals }) => (
           <Empty title="Your key shows your own sessions">
             <p>
-              <Link to="/sessions" search={{ subagents: 'include' } as never}>
+              <Link to="/sessions" search={{ ...NO_VIEW, period: 'all', subagents: 'include' } as never}>
                 <Count value={totals?.sessions ?? 0} /> {totals?.sessions === 1 ? 'session' : 'sessions'}
               </Link>
               , <Money value={totals?.cost_estimate_usd ?? null} />
             </p>
-            <p>Figures of everyone, as on this page, need a key with the scope figures.</p>
+            <p>Figures of everyone need a key with the scope figures.</p>
           </Empty>
         )}
       </Answered>

@@ -294,8 +294,8 @@ const TREND_DAYS = 1000;
 function DailyTrend({ breakdown: { route, trend }, view: { query, time } }: ReportProps): ReactNode {
   const report = useAnswer(route, { ...trend?.query, ...query, limit: TREND_DAYS }, { isEnabled: trend !== undefined });
   const navigate = useNavigate();
-  if (trend === undefined || report.error !== null) return null;
-  if (report.data === undefined) return <TrendPlace />;
+  if (trend === undefined) return null;
+  if (report.data === undefined) return report.error === null ? <TrendPlace /> : null;
   return (
     <Trend
       rows={report.data.rows as Row[]}

@@ -129,7 +129,7 @@ function Waste({ month, filters }: { month: Row; filters: Partial<ViewQuery> }):
   const { from, to } = month;
   const waste = useAnswer('/v1/analytics/waste', { from, to, time_zone: TIME_ZONE, group_by: '', ...filters });
   const { waste_usd = null, waste_share = null, dismissed_usd = 0 } = waste.data?.totals ?? {};
-  if (waste.error !== null) return null;
+  if (waste.data === undefined && waste.error !== null) return null;
   return (
     <Figure
       label="Potential waste"

@@ -3,7 +3,7 @@ import type { UsageReport } from '@recount/contract';
 import { countDays } from '@recount/contract/periods';
 import { SESSIONS_OF_USAGE } from '@recount/contract/reports/page-figures';
 import { Link } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense } from 'react';
+import { lazy, type ReactNode, Suspense, useRef } from 'react';
 import { DIMENSIONS as DIMENSIONS_OF_ALL, readFilters } from '../../format/dimensions.ts';
 import { type Period, readPeriodBefore } from '../../format/period.ts';
 import { formatChange, formatCompact, formatCount, formatMoney, TIME_ZONE } from '../../format/values.ts';
@@ -151,7 +151,11 @@ function useReports({ state, query, fallback, isKnown }: View, step: Step, by: D
     { isEnabled: isKnown && before !== undefined },
   );
   const compared = before && earlier.data && { report: earlier.data, ...before };
-  return { totals, changes, before, compared, isComparing: earlier.isLoading };
+  // Later, for another period, everything stays in sight.
+  const wasShown = useRef(false);
+  const isComparing = earlier.isLoading && !wasShown.current;
+  if (totals.data !== undefined && !isComparing) wasShown.current = true;
+  return { totals, changes, before, compared, isComparing };
 }
 
 function NothingUsed({

@@ -15,7 +15,7 @@ interface SessionStepsProps {
 
 /** Opens the session list, and the next and the previous session of it. */
 export function SessionSteps({ sessionId, isListOpen, toggleList }: SessionStepsProps): ReactNode {
-  const { rows, index, total } = useSessionList(sessionId);
+  const { rows, index, total, error } = useSessionList(sessionId);
   const navigate = useNavigate();
   const next = index < 0 ? undefined : rows?.[index + 1];
   const previous = rows?.[index - 1];
@@ -47,7 +47,7 @@ export function SessionSteps({ sessionId, isListOpen, toggleList }: SessionSteps
         isThere={previous !== undefined}
         step={() => open(previous)}
       />
-      {rows === undefined && <Pending />}
+      {rows === undefined && error === null && <Pending />}
       {index >= 0 && total !== undefined && (
         <span className="muted">
           {formatCount(index + 1)} of {formatCount(total)}

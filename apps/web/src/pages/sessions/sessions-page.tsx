@@ -64,7 +64,7 @@ export function SessionsPage(): ReactNode {
         <h1>Sessions</h1>
         <div className="row">
           <SavedViews state={state} />
-          {pages === undefined && (
+          {pages === undefined && error === null && (
             <button type="button" className="dropdown quiet" disabled>
               Export <span aria-hidden="true">▾</span>
             </button>
