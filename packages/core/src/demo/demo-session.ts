@@ -16,7 +16,7 @@ export interface DemoSession {
   startMs: number;
   turns: readonly DemoTurn[];
   pullRequest?: { number: number; repository: string };
-  /** Of a sub-agent, which has the session id of the session that started it. */
+  /** Id of a sub-agent. Its lines have the session id of the session that started it. */
   agentId?: string;
 }
 

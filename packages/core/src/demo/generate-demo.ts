@@ -71,7 +71,7 @@ export function* generateDemo(nowMs: number): Generator<DemoTranscript> {
   }
 }
 
-/** Of the session, and of each sub-agent that it starts. */
+/** Yields the transcript of the session, and one of each sub-agent that it starts. */
 function* toTranscripts(session: DemoSession): Generator<DemoTranscript> {
   const { person, machine, remote: repository, turns } = session;
   const responses = turns.flatMap((turn) => turn.responses);
@@ -185,7 +185,7 @@ interface Work {
   incident: Incident | undefined;
   startMs: number;
   calls: readonly MakeCall[];
-  /** Of the last response, after the calls. */
+  /** The text of the last response, after the calls. */
   text: string;
 }
 
