@@ -34,6 +34,20 @@ describe('a budget', () => {
     expect(find({ periods: [{ start: '2026-03-01', figure: 49.99 }] })).toEqual([]);
   });
 
+  it('warns of an exact percentage of cents, which the product of binary numbers exceeds', () => {
+    for (const [amount, percent, figure] of [
+      [1.1, 90, 0.99],
+      [8.3, 90, 7.47],
+      [1e-6, 90, 9e-7],
+      [1e15, 55, 5.5e14],
+    ] as const) {
+      const rules = { ...RULES, amount, thresholds: [percent] };
+      const expected = [`2026-03-01 threshold ${percent}`];
+      expect(find({ periods: [{ start: '2026-03-01', figure }] }, rules), String(amount)).toEqual(expected);
+      expect(find({ periods: [{ start: '2026-03-01', figure: figure * (1 - 1e-3) }] }, rules)).toEqual([]);
+    }
+  });
+
   it('warns of a forecast while the amount is not spent', () => {
     const forecast = { costUsd: 100, lowUsd: 90, highUsd: 120 };
     expect(find({ forecast })).toEqual(['2026-03-01 forecast 100']);

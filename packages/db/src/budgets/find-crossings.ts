@@ -46,13 +46,20 @@ interface Spending {
 
 const NO_DETAILS = { low: null, high: null, median: null };
 
+/** The share by which products of binary numbers are off: 90 % of 1.1 is more than 0.99. */
+const ROUNDING = 4 * Number.EPSILON;
+
+/** True if a figure is at least so many percent of an amount. */
+const reaches = (figure: number, amount: number, percent: number): boolean =>
+  figure >= ((amount * percent) / 100) * (1 - ROUNDING);
+
 /** All that a budget warns of, by what is spent so far, in the order of periods. What was warned of is in it as well. */
 export function findCrossings(rules: Rules, spending: Spending): Crossing[] {
   const { amount, unit } = rules;
   const { current, forecast, today } = spending;
   const crossings: Crossing[] = spending.periods.flatMap(({ start, figure }) =>
     rules.thresholds
-      .filter((threshold) => figure >= (amount * threshold) / 100)
+      .filter((threshold) => reaches(figure, amount, threshold))
       .map((threshold) => ({
         ...{ period_start: start, kind: 'threshold' as const, threshold, is_late: start < current },
         ...{ figure, amount, unit, ...NO_DETAILS },
@@ -61,7 +68,7 @@ export function findCrossings(rules: Rules, spending: Spending): Crossing[] {
   const spent = spending.periods.find(({ start }) => start === current)?.figure ?? 0;
   const percent = rules.forecast_percent;
   // A forecast says nothing new about what is spent already.
-  if (forecast && percent !== null && spent < (amount * percent) / 100 && forecast.costUsd >= (amount * percent) / 100)
+  if (forecast && percent !== null && !reaches(spent, amount, percent) && reaches(forecast.costUsd, amount, percent))
     crossings.push({
       ...{ period_start: current, kind: 'forecast', threshold: percent, is_late: false, amount, unit },
       ...{ figure: forecast.costUsd, low: forecast.lowUsd, high: forecast.highUsd, median: null },
@@ -70,8 +77,8 @@ export function findCrossings(rules: Rules, spending: Spending): Crossing[] {
   for (const { start, figure } of spending.days) {
     if (start < spending.firstDay || start > today) continue;
     const median = findMedian(spending.days, start);
-    const isFar = median !== undefined && figure > rules.anomaly_factor * median;
-    if (!isFar || figure < amount * ANOMALY_DAYS.leastShare) continue;
+    const isFar = median !== undefined && figure > rules.anomaly_factor * median * (1 + ROUNDING);
+    if (!isFar || !reaches(figure, amount, ANOMALY_DAYS.leastShare * 100)) continue;
     crossings.push({
       ...{ period_start: start, kind: 'anomaly', threshold: 0, is_late: start < today, figure, amount, unit },
       ...{ ...NO_DETAILS, median },
