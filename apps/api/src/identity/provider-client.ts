@@ -185,7 +185,7 @@ type TokenAnswer = Awaited<ReturnType<Library['authorizationCodeGrant' | 'refres
 async function toAccount(
   library: Library,
   client: Configuration,
-  { clientId, groupsClaim, roles, teams }: ProviderSettings,
+  { clientId, emailVerifiedClaim, groupsClaim, roles, teams }: ProviderSettings,
   answer: TokenAnswer,
   former?: ProviderTokens,
 ): Promise<ConfirmedAccount> {
@@ -202,7 +202,7 @@ async function toAccount(
   const isComplete = idClaims?.email !== undefined && (!needsGroups || readClaim(idClaims, groupsClaim) !== undefined);
   let claims: Claims = idClaims ?? {};
   if (!isComplete && userInfo !== undefined)
-    claims = { ...(await library.fetchUserInfo(client, answer.access_token, subject)), ...claims };
+    claims = joinClaims(claims, await library.fetchUserInfo(client, answer.access_token, subject), emailVerifiedClaim);
   else if (idClaims === undefined) throw new ProviderError('refused', 'Neither an ID token nor UserInfo');
   const refreshToken = answer.refresh_token ?? former?.refreshToken;
   const idToken = answer.id_token ?? former?.idToken;
@@ -212,6 +212,14 @@ async function toAccount(
     ...(idToken !== undefined && { idToken }),
   };
   return { issuer, subject, claims, tokens };
+}
+
+/** The claims of both. If they have different addresses, the ID token's counts, and only it says whether that is verified. */
+function joinClaims(idClaims: Claims, userInfo: Claims, emailVerifiedClaim: string): Claims {
+  const joined = { ...userInfo, ...idClaims };
+  if (idClaims.email === userInfo.email) return joined;
+  const { email, [emailVerifiedClaim]: isVerified } = idClaims.email === undefined ? userInfo : idClaims;
+  return { ...joined, email, [emailVerifiedClaim]: isVerified };
 }
 
 /** Codes that say that the provider, or its settings here, have a fault: no answer about the account. */

@@ -310,6 +310,21 @@ describe('a sign-in with a provider', () => {
     expect(rows).toHaveLength(1);
   });
 
+  it('takes no address of the ID token for verified because UserInfo has verified another', async () => {
+    const victim = addAccount();
+    const { subject, email } = addAccount();
+    const toPerson = async (added: object) => {
+      changeClaims = (claims) => ({ ...claims, ...added });
+      return (await (await signIn(subject)).whoami()).person;
+    };
+    const nameless = `${acme.issuer} ${subject}`;
+    expect(await toPerson({ email: victim.email })).toBe(nameless);
+    expect(await toPerson({ email: victim.email, email_verified: false })).toBe(nameless);
+    expect(await toPerson({ email })).toBe(email);
+    expect(await toPerson({ email_verified: false })).toBe(email);
+    expect(await toPerson({})).toBe(email);
+  });
+
   it('ends after the stated time where the provider gives no refresh token', async () => {
     other.accounts.set('short', { email: 'short@acme.test', email_verified: true });
     const browser = await signIn('short', 'other');
