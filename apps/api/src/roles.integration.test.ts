@@ -9,7 +9,7 @@ import { REQUEST_BODIES, REQUEST_QUERIES } from './testing/authorization-table.t
 import { expectProblem } from './testing/expect-problem.ts';
 import { newTestStreamId, sendLive } from './testing/live-client.ts';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from './testing/test-api.ts';
-import { toLine } from './testing/transcript-lines.ts';
+import { toLine, toTranscript } from './testing/transcript-lines.ts';
 
 /** The columns of the table in docs/security.md, with the scopes of each. */
 const READERS = {
@@ -453,9 +453,19 @@ describe('names', () => {
       const auditor = await makeKey('audits names', ROLES.auditor);
       expect(await (await auditor.get('/v1/analytics/usage?group_by=person')).text()).toContain('bob');
     });
-    await withPolicy({ namesFromPeople: 2 }, async () => {
+    await withPolicy({ namesFromPeople: 1 }, async () => {
       const { get } = await makeKey('sees names', ROLES.viewer);
       expect(await (await get('/v1/analytics/usage?group_by=person')).text()).toContain('bob');
+    });
+  });
+
+  it('stay hidden, however many names uploaders invent, once the workspace knows people', async () => {
+    await withPolicy({ namesFromPeople: 5 }, async () => {
+      const { get } = await makeKey('waits for names', ROLES.viewer);
+      for (let index = 0; index < 5; index++)
+        await api.upload(toTranscript(`invented-${index}`, 2), { person: `invented ${index}` });
+      await api.work();
+      expect(await (await get('/v1/analytics/usage?group_by=person')).text()).not.toContain('bob');
     });
   });
 });

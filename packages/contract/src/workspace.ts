@@ -357,7 +357,7 @@ const settingFields = {
     .max(MAX_PEOPLE)
     .nullable()
     .describe(
-      'Names of people and machines are shown only if the workspace has at least this many people; otherwise pseudonyms, except to `admin` and `people`, and to `team` in its own teams. Null means always names',
+      'Names of people and machines are shown only if the workspace has at least this many people, or names of sessions if none are entered; otherwise pseudonyms, except to `admin` and `people`, and to `team` in its own teams. Null means always names',
     ),
   redaction: redactionField,
   rows_max_age_days: daysField('messages and texts of a session are deleted; its figures stay'),

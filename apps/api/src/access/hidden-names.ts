@@ -8,22 +8,20 @@ import {
   listMachines,
   readShownNames,
   readVisibleNames,
+  toPseudonym,
 } from '@recount/db';
 import type { Access } from './access.ts';
 import type { Mask } from './mask-answer.ts';
 
-const LENGTH = 10;
 const PSEUDONYM = /^(?:person|machine)-[0-9a-f]{10}$/;
 /** Names that are translated back from their pseudonyms. */
 const MAX_NAMES = 10_000;
 
-/** The name of a person or machine where names are hidden: the same word as long as the workspace hides them. */
-const toPseudonym = (salt: string, field: string, name: string): string =>
-  `${field}-${createHmac('sha256', salt).update(`${field} ${name}`).digest('hex').slice(0, LENGTH)}`;
-
 /** Names that are hidden from one reader. */
 export interface HiddenNames {
   rename: NonNullable<Mask['rename']>;
+  /** Decides the order of people and machines with equal figures, which would be by their names otherwise. */
+  orderSalt: string;
   /** Replaces pseudonyms in the query of a request by names. Returns the parameter that has anything else, if one has. */
   translate(query: Record<string, unknown>): Promise<{ field: string; value: string } | undefined>;
 }
@@ -35,8 +33,8 @@ export async function findHiddenNames(
   { names, person, ownNames }: Pick<Access, 'names' | 'person'> & { ownNames: readonly string[] },
 ): Promise<HiddenNames | undefined> {
   if (names === 'all' || (names === 'policy' && policy.namesFromPeople === null)) return undefined;
-  const shown = await readShownNames(database, workspaceId);
-  if (names === 'policy' && !hidesNames(policy, shown)) return undefined;
+  const { shown, peopleCount } = await readShownNames(database, workspaceId);
+  if (names === 'policy' && !hidesNames(policy, { peopleCount })) return undefined;
   const salt = policy.pseudonymSalt ?? (await ensurePseudonymSalt(database, workspaceId));
   // However a person is named, it is one person.
   const toPerson = (name: string): string => shown.get(name) ?? name;
@@ -45,6 +43,7 @@ export async function findHiddenNames(
   const isVisible = (field: string, name: string): boolean =>
     field === 'person' ? persons.has(toPerson(name)) : machines.has(name);
   return {
+    orderSalt: createHmac('sha256', salt).update('order').digest('hex'),
     rename: (field, name) =>
       isVisible(field, name) ? name : toPseudonym(salt, field, field === 'person' ? toPerson(name) : name),
     async translate(query) {

@@ -13,6 +13,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Names of the one person whose sessions the request may see; null if it may see all sessions. */
     onlyNames: readonly string[] | null;
+    /** Decides the order of rows with equal figures where names are hidden; null where they are not. */
+    orderSalt: string | null;
     /** The answer, or a part of it, as this request may see it. Routes whose answer is not JSON call it themselves. */
     reveal: (<Answer>(answer: Answer) => Promise<Answer>) | null;
   }
@@ -36,8 +38,7 @@ const REFUSALS: Partial<Record<ApiKeyScope, string>> = {
  */
 export function addReveals(app: ApiApp, { database: pool }: Pick<ApiDependencies, 'database'>): void {
   const noteReads = createReadNoter(pool);
-  app.decorateRequest('onlyNames', null);
-  app.decorateRequest('reveal', null);
+  for (const name of ['onlyNames', 'orderSalt', 'reveal'] as const) app.decorateRequest(name, null);
   app.addHook('onRoute', ({ url, config }) => {
     if (config?.reveals === undefined) throw new Error(`${url} does not say what it reveals`);
   });
@@ -59,6 +60,7 @@ export function addReveals(app: ApiApp, { database: pool }: Pick<ApiDependencies
     if ('missing' in decision) throw missingScope(decision.missing, REFUSALS[decision.missing]);
     request.onlyNames = decision.isLimited ? ownNames : null;
     const hidden = await findHiddenNames(pool.database, holder, { ...access, ownNames });
+    request.orderSalt = hidden?.orderSalt ?? null;
     const wrong = await hidden?.translate(queryOf(request));
     if (wrong !== undefined) throw hiddenName(wrong.field);
     if (reveals === 'texts' && session !== null) {

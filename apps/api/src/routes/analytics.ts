@@ -62,6 +62,7 @@ export interface ReportDeps extends Pick<ApiDependencies, 'database' | 'priceSou
 interface ReportReader {
   workspaceId: string;
   onlyNames: FastifyRequest['onlyNames'];
+  orderSalt: FastifyRequest['orderSalt'];
 }
 
 const RETRY_AFTER = { 'retry-after': '60' };
@@ -71,7 +72,8 @@ export function addAnalyticsRoutes(app: ApiApp, deps: ReportDeps): void {
   for (const name of REPORT_NAMES) {
     const path = `/v1/analytics/${name}`;
     app.get(path, { config: toRouteConfig(name), schema: toRouteSchema(name) }, (request) => {
-      const reader = { workspaceId: workspaceOf(request), onlyNames: request.onlyNames };
+      const { onlyNames, orderSalt } = request;
+      const reader = { workspaceId: workspaceOf(request), onlyNames, orderSalt };
       return readReports(deps, (snapshot) => answerReport(deps, snapshot, name, reader, request.query as ReportQuery));
     });
   }
@@ -111,10 +113,12 @@ export async function answerReport<Name extends ReportName>(
   { priceSource, now = Date.now }: ReportDeps,
   snapshot: Database,
   name: Name,
-  { workspaceId, onlyNames }: ReportReader,
+  { workspaceId, onlyNames, orderSalt }: ReportReader,
   query: ReportQuery,
 ): Promise<ReportAnswer<Name>> {
-  const { filter, unmatched, currencyLabel } = await resolveFilter(snapshot, workspaceId, query, onlyNames);
+  const resolved = await resolveFilter(snapshot, workspaceId, query, onlyNames);
+  const { unmatched, currencyLabel } = resolved;
+  const filter = { ...resolved.filter, orderSalt: orderSalt ?? undefined };
   const context = {
     nowMs: now(),
     readModelComparison: () => readModelComparison(snapshot, workspaceId, priceSource?.file),

@@ -75,11 +75,12 @@ export async function readSharedView(
   const policy = await readViewPolicy(snapshot, workspaceId);
   const hidden = policy && (await findHiddenNames(snapshot, { workspaceId, policy }, ANYONE));
   const rename = hidden?.rename;
+  const reader = { workspaceId, onlyNames: null, orderSalt: hidden?.orderSalt ?? null };
   const { filters, names } = readFilters(view, rename);
   const read = async ({ name, query }: Request): Promise<Answer & Frame> => {
     const written = { ...query, ...filters, ...time, time_zone: view.time_zone };
     const parsed = REPORT_SCHEMAS[name].query.parse(definedOf(written)) as ReportQuery;
-    const answer = await answerReport(deps, snapshot, name, { workspaceId, onlyNames: null }, parsed);
+    const answer = await answerReport(deps, snapshot, name, reader, parsed);
     return maskAnswer(answer, { keepsTexts: () => true, rename }) as Answer & Frame;
   };
   const content = await readContent(read, view, time);

@@ -7438,7 +7438,7 @@ export interface components {
              * @enum {string}
              */
             text_readers: "readers" | "auditors";
-            /** @description Names of people and machines are shown only if the workspace has at least this many people; otherwise pseudonyms, except to `admin` and `people`, and to `team` in its own teams. Null means always names */
+            /** @description Names of people and machines are shown only if the workspace has at least this many people, or names of sessions if none are entered; otherwise pseudonyms, except to `admin` and `people`, and to `team` in its own teams. Null means always names */
             names_from_people: number | null;
             /**
              * @description What happens to detected secrets. `off` means nothing. With `rows`, rows have `[REDACTED:<rule>]` instead; raw transcripts stay unchanged. With `rows-and-raw`, a redacted copy, with every line in place, replaces the raw transcript.
@@ -7457,7 +7457,7 @@ export interface components {
              * @enum {string}
              */
             text_readers?: "readers" | "auditors";
-            /** @description Names of people and machines are shown only if the workspace has at least this many people; otherwise pseudonyms, except to `admin` and `people`, and to `team` in its own teams. Null means always names */
+            /** @description Names of people and machines are shown only if the workspace has at least this many people, or names of sessions if none are entered; otherwise pseudonyms, except to `admin` and `people`, and to `team` in its own teams. Null means always names */
             names_from_people?: number | null;
             /**
              * @description What happens to detected secrets. `off` means nothing. With `rows`, rows have `[REDACTED:<rule>]` instead; raw transcripts stay unchanged. With `rows-and-raw`, a redacted copy, with every line in place, replaces the raw transcript.

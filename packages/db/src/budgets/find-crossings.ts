@@ -46,7 +46,7 @@ interface Spending {
 
 const NO_DETAILS = { low: null, high: null, median: null };
 
-/** The share by which products of binary numbers are off: 90 % of 1.1 is more than 0.99. */
+/** The largest relative error of a product of binary numbers: 90 % of 1.1 is more than 0.99. */
 const ROUNDING = 4 * Number.EPSILON;
 
 /** True if a figure is at least so many percent of an amount. */

@@ -1,8 +1,9 @@
 import type { DigestPreview } from '@recount/contract';
+import { PERSON_FIELDS } from '@recount/contract/access';
 import { createLocalClock } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { resolveKeptFilters } from '../filters/kept-filters.ts';
-import { isHidingNames } from '../filters/visible-names.ts';
+import { hideFilters } from '../filters/visible-names.ts';
 import { addDays, narrowTime, toLocalDay, toMonday, toMonthStart } from '../reports/local-days.ts';
 import { readUsageReport } from '../reports/read-usage-report.ts';
 import type { digests } from '../schema/digests.ts';
@@ -35,7 +36,7 @@ const toFigures = ({ own, sessions }: Totals): DigestFigures => ({
 
 /** Reads a digest of the latest period that is over. Throws UnresolvedNameError. */
 export async function readDigest(database: Database, digest: DigestRow, nowMs: number): Promise<DigestContent> {
-  const { id: digest_id, name, period, time_zone, filters } = digest;
+  const { id: digest_id, name, period, time_zone } = digest;
   const { filter, unmatched } = await resolveKeptFilters(database, digest);
   const clock = createLocalClock(time_zone);
   const within = (from: string, to: string) => narrowTime(filter, clock.toDayStartMs(from), clock.toDayStartMs(to));
@@ -45,15 +46,18 @@ export async function readDigest(database: Database, digest: DigestRow, nowMs: n
   const { totals: previous } = await readUsageReport(database, within(before, from), { limit: 1 });
   const groups: DigestContent['groups'] = [];
   // Anyone may get a digest.
-  const hidesNames = await isHidingNames(database, digest.workspace_id);
+  const hidden = await hideFilters(database, digest.workspace_id, digest.filters);
   for (const by of GROUPS) {
-    if (by === 'person' && hidesNames) continue;
+    if (by === 'person' && hidden !== undefined) continue;
     const { rows, truncated } = await readUsageReport(database, within(from, to), { groupBy: [by], limit: MAX_ROWS });
     groups.push({ by, rows: rows.map((row) => ({ name: row[by] ?? null, ...toFigures(row) })), truncated });
   }
   return {
-    ...{ digest_id, name, period, time_zone, filters, from, to, groups },
+    ...{ digest_id, name, period, time_zone, filters: hidden ?? digest.filters, from, to, groups },
     ...{ totals: toFigures(totals), previous: toFigures(previous) },
-    unmatched: unmatched.map(({ message }) => message),
+    // They offer names that are similar.
+    unmatched: unmatched
+      .filter(({ field }) => hidden === undefined || !PERSON_FIELDS.has(field))
+      .map(({ message }) => message),
   };
 }

@@ -33,6 +33,8 @@ export interface ReportFilter extends ResolvedNames, Pick<ReportRequest, 'timeZo
   tool?: string | undefined;
   /** The people of the workspace, to group by; absent if it has none. */
   people?: PeopleAttribution | undefined;
+  /** A secret that decides the order of people and machines with equal figures, where names would tell who is who. */
+  orderSalt?: string | undefined;
 }
 
 const DATE = /^\d{4}-\d\d-\d\d$/;

@@ -53,9 +53,18 @@ function createToShown(people: PeopleAttribution | undefined): (name: SessionNam
   return ({ name, nameKey }) => persons.get(nameKey) ?? name;
 }
 
-/** The names that sessions and reports have for people, by the name of each in reports. */
-export async function readShownNames(database: Database, workspaceId: string): Promise<ReadonlyMap<string, string>> {
-  return (await readPeopleNames(database, workspaceId, await readAttribution(database, workspaceId))).shown;
+/** Names of people in reports. */
+export interface ShownNames extends Pick<PeopleNames, 'shown'> {
+  /** People that the workspace knows; if it knows none, the names of its sessions, which uploaders choose. */
+  peopleCount: number;
+}
+
+/** Reads the names that sessions have for people, and what reports show for each. */
+export async function readShownNames(database: Database, workspaceId: string): Promise<ShownNames> {
+  const people = await readAttribution(database, workspaceId);
+  const { shown } = await readPeopleNames(database, workspaceId, people);
+  const counted = people === undefined ? shown.values() : people.names.map(({ person }) => person);
+  return { shown, peopleCount: new Set(counted).size };
 }
 
 /** Full names, as reports show them; undefined leaves nothing out. */

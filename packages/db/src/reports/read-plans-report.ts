@@ -24,7 +24,8 @@ export async function readPlansReport(
   const endMs = filter.to === null ? nowMs : Math.min(nowMs, Date.parse(filter.to));
   const rows: PlanRow[] = [];
   const plans = await readPlans(database, filter.workspaceId);
-  const shown = plans.length === 0 ? new Map<string, string>() : await readShownNames(database, filter.workspaceId);
+  const shown =
+    plans.length === 0 ? new Map<string, string>() : (await readShownNames(database, filter.workspaceId)).shown;
   const people = filter.person && new Set(filter.person.map((name) => shown.get(name) ?? name)).size;
   for (const plan of plans) {
     const own = toPlanFilter(filter, plan, shown);

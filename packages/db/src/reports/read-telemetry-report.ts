@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { ReportBody, ReportTotals } from '@recount/contract';
+import { PERSON_FIELDS } from '@recount/contract/access';
 import { COST_UNITS_PER_USD, createLocalClock, type LocalClock, toUsd } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
@@ -222,10 +224,14 @@ export async function readTelemetryReport(
   const clock = createLocalClock(filter.timeZone);
   const parts = await readParts(database, filter, groupBy);
   const groups = Map.groupBy(parts, (part) => JSON.stringify(toValues(part, groupBy, clock)));
+  const hasNames = filter.orderSalt !== undefined && groupBy.some((key) => PERSON_FIELDS.has(key));
+  const toPlace = (id: string): string =>
+    hasNames ? createHash('sha256').update(`${filter.orderSalt}${id}`).digest('hex') : id;
   // By their keys first, because the database has no order for rows that are equal otherwise.
   const rows = [...groups]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([id, members]) => ({
+    .map(([id, members]) => ({ place: toPlace(id), id, members }))
+    .sort((a, b) => (a.place < b.place ? -1 : 1))
+    .map(({ id, members }) => ({
       ...(JSON.parse(id) as Partial<Record<TelemetryKey, string>>),
       ...toFigures(members),
     }));

@@ -1,3 +1,4 @@
+import { PERSON_FIELDS } from '@recount/contract/access';
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
@@ -133,7 +134,7 @@ async function readAllGroups<Aggregates, Figures, Keys = unknown>(
     ) AS g
     ORDER BY is_total DESC,
       ${sql.join(names.filter(isTimeKey).map((name) => sql`g.${sql.identifier(name)} NULLS FIRST, `))} ${order}
-      ${sql.join(names.map((name) => sql`, g.${sql.identifier(name)} NULLS FIRST`))}
+      ${sql.join(names.map((name) => sql`, ${toPlace(name, scope)} NULLS FIRST`))}
     LIMIT ${limit + 2}`);
   const [total = {}, ...groupRows] = rows;
   const shown = firstName === undefined ? [total] : groupRows;
@@ -205,6 +206,12 @@ export async function createScope(
   const listsSessions = isRolledUp && isShort(filter) && groupBy.some(isAttributionKey);
   const scope = { ...filter, groupBy, calendar, listsSessions };
   return isRolledUp ? { ...scope, sessionDays: await findSessionDays(database, scope) } : scope;
+}
+
+/** The value that orders groups with equal figures by a key. */
+function toPlace(name: string, { orderSalt }: ReportScope): SQL {
+  const value = sql`g.${sql.identifier(name)}`;
+  return orderSalt !== undefined && PERSON_FIELDS.has(name) ? sql`md5(${orderSalt}::text || ${value})` : value;
 }
 
 /** True if each group is one session. */

@@ -25,7 +25,7 @@ let installation: TestInstallation;
 beforeAll(async () => {
   installation = await createTestInstallation();
   // Sessions of Thursday 1 January 2026.
-  await installation.receive(toTranscript('a', 6), { person: 'ada <b>' });
+  await installation.receive(toTranscript('a', 6), { person: 'ada <b>', machine: 'laptop-of-ada' });
   await installation.work();
   await installation.database.withTransaction((transaction) =>
     createDestination(
@@ -38,13 +38,18 @@ beforeAll(async () => {
 });
 afterAll(() => installation.close());
 
-async function create(name: string, period: DigestRow['period'], createdAt: string): Promise<DigestRow> {
+async function create(
+  name: string,
+  period: DigestRow['period'],
+  createdAt: string,
+  filters: DigestRow['filters'] = { model: 'sonnet' },
+): Promise<DigestRow> {
   const { database } = installation;
   await database.withTransaction((transaction) =>
     createDigest(
       transaction,
       TEST_WORKSPACE,
-      { name, period, time_zone: 'UTC', filters: { model: 'sonnet' }, destination_ids: null },
+      { name, period, time_zone: 'UTC', filters, destination_ids: null },
       'system',
     ),
   );
@@ -105,9 +110,10 @@ describe('a digest', () => {
     expect(html).not.toContain('<b>');
   });
 
-  it('has no people where the workspace hides their names', async () => {
+  it('has no people where the workspace hides their names, and pseudonyms in its filters', async () => {
     const { database } = installation;
-    const digest = await create('hidden', 'month', '2026-01-10T00:00:00Z');
+    const filters = { person: ['ada <b>', 'adda <b>'], machine: 'laptopp-of-ada' };
+    const digest = await create('hidden', 'month', '2026-01-10T00:00:00Z', filters);
     await database.withTransaction((transaction) =>
       changeWorkspaceSettings(transaction, TEST_WORKSPACE, { namesFromPeople: 5 }),
     );
@@ -117,6 +123,11 @@ describe('a digest', () => {
     );
     const [message] = await listMessages('hidden');
     expect(message?.payload.groups).toMatchObject([{ by: 'repository' }, { by: 'model' }]);
+    expect(message?.payload).toMatchObject({
+      filters: { person: Array(2).fill(expect.stringMatching(/^person-[0-9a-f]{10}$/)) },
+      totals: { sessions: expect.any(Number) },
+      unmatched: [],
+    });
     expect(JSON.stringify(message?.payload)).not.toContain('ada');
   });
 
