@@ -2,13 +2,16 @@
 // Plain JavaScript that old versions of Node understand.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isNewEnough, NODE_PACKAGE, toCommand } from './node-program.mjs';
 
 const PNPM_PACKAGE = 'pnpm@10.34.9';
 /** The program, and what builds its dashboard. Tools for tests take more than half of a whole installation. */
 const NEEDED_TO_RUN = ['--prod', '--filter', '@recount/cli...', '--filter', '@recount/web...'];
+/** Types, source maps and manuals of packages, a quarter of what is installed. */
+const NOT_NEEDED_TO_RUN = /\.(?:[cm]?tsx?|map|flow|md|markdown)$/i;
+const LICENCE = /licen[cs]e|copying|notice|readme/i;
 
 /**
  * Installs what `recount up` needs, if pnpm-lock.yaml has changed since the last time. In a clone with development
@@ -18,20 +21,39 @@ const NEEDED_TO_RUN = ['--prod', '--filter', '@recount/cli...', '--filter', '@re
  * @returns {number} the exit code, 0 if there was nothing to do
  */
 export function installDependencies(root, install = runInstallation) {
-  const stampPath = join(root, 'node_modules', '.cache', 'recount-lockfile');
+  const modules = join(root, 'node_modules');
+  const stampPath = join(modules, '.cache', 'recount-lockfile');
   const hash = createHash('sha256')
     .update(readFileSync(join(root, 'pnpm-lock.yaml')))
     .digest('hex');
   if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === hash) return 0;
-  const hasTools = existsSync(join(root, 'node_modules', '.bin'));
+  const hasTools = existsSync(join(modules, '.bin'));
+  const storePath = join(modules, '.cache', 'recount-store');
   const node = isNewEnough(process.versions.node) ? [] : ['-p', NODE_PACKAGE];
-  const options = ['--frozen-lockfile', ...(hasTools ? [] : NEEDED_TO_RUN)];
+  const options = ['--frozen-lockfile', ...(hasTools ? [] : [...NEEDED_TO_RUN, '--store-dir', storePath])];
   const command = toCommand('npx', ['-y', ...node, '-p', PNPM_PACKAGE, 'pnpm', 'install', ...options]);
   const exitCode = install(command.file, command.words, command.shell);
   if (exitCode !== 0) return exitCode;
+  if (!hasTools) {
+    removeUnneeded(join(modules, '.pnpm'));
+    // Otherwise what was removed would stay on the disk: pnpm's own store has a second link to each file.
+    rmSync(storePath, { recursive: true, force: true });
+  }
   mkdirSync(dirname(stampPath), { recursive: true });
   writeFileSync(stampPath, hash);
   return 0;
+}
+
+/**
+ * Follows no links, which lead to the sources of recount.
+ * @param {string} folder
+ */
+function removeUnneeded(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) removeUnneeded(path);
+    else if (entry.isFile() && NOT_NEEDED_TO_RUN.test(entry.name) && !LICENCE.test(entry.name)) unlinkSync(path);
+  }
 }
 
 /**

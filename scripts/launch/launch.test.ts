@@ -1,6 +1,7 @@
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { installDependencies } from './dependencies.mjs';
 import { findNode, isNewEnough, rememberNode, toCommand } from './node-program.mjs';
@@ -63,6 +64,7 @@ describe('the installation before npm start', () => {
   const install = (exitCode = 0): number =>
     installDependencies(folder, (_file, words) => {
       installed.push(words);
+      mkdirSync(join(folder, 'node_modules/.pnpm'), { recursive: true });
       return exitCode;
     });
 
@@ -73,6 +75,25 @@ describe('the installation before npm start', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
+  it('keeps of each package what runs and its licence, changes no sources, and leaves no store behind', async () => {
+    const packagePath = join(folder, 'node_modules/.pnpm/a@1/node_modules/a');
+    const sources = join(folder, 'packages/b');
+    const store = join(folder, 'node_modules/.cache/recount-store');
+    const names = ['a.js', 'a.d.ts', 'a.mjs', 'a.d.mts', 'a.js.map', 'a.ts', 'docs.md', 'LICENSE.md', 'data.json'];
+    const exitCode = installDependencies(folder, (_file, words) => {
+      expect(words.slice(words.indexOf('--store-dir'))).toEqual(['--store-dir', store]);
+      for (const made of [packagePath, sources, store]) mkdirSync(made, { recursive: true });
+      for (const name of names) writeFileSync(join(packagePath, name), '');
+      writeFileSync(join(sources, 'index.ts'), '');
+      symlinkSync(sources, join(packagePath, 'linked'));
+      return 0;
+    });
+    expect(exitCode).toBe(0);
+    expect(await readdir(packagePath)).toEqual(['LICENSE.md', 'a.js', 'a.mjs', 'data.json', 'linked']);
+    expect(await readdir(sources)).toEqual(['index.ts']);
+    expect(existsSync(store)).toBe(false);
+  });
+
   it('leaves out development tools, and is repeated only for another lock file', async () => {
     expect([install(), install()]).toEqual([0, 0]);
     expect(installed).toEqual([expect.arrayContaining(['install', '--frozen-lockfile', '--prod'])]);
@@ -81,10 +102,14 @@ describe('the installation before npm start', () => {
     expect(installed).toHaveLength(2);
   });
 
-  it('keeps development tools up to date where they are installed', async () => {
+  it('keeps development tools up to date where they are installed, with types', async () => {
+    const types = join(folder, 'node_modules/.pnpm/a@1/a.d.ts');
     await mkdir(join(folder, 'node_modules/.bin'), { recursive: true });
+    await mkdir(dirname(types), { recursive: true });
+    await writeFile(types, '');
     expect(install()).toBe(0);
     expect(installed.flat()).not.toContain('--prod');
+    expect(existsSync(types)).toBe(true);
   });
 
   it('is repeated after a failure, whose exit code it returns', () => {

@@ -12,6 +12,8 @@ import { findStarter } from './starter.mjs';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const memoryPath = join(root, 'node_modules', '.cache', 'recount-node');
 
+const SERVERS = ['up', 'api', 'worker'];
+
 const [task = '', ...words] = process.argv.slice(2);
 switch (task) {
   case 'start':
@@ -61,8 +63,12 @@ function runRecount(node, words, env) {
   // As in ./recount.
   const youngMb = words[0] === 'api' ? 1 : 8;
   const program = join(root, 'apps', 'cli', 'bin', 'recount.mjs');
-  run(node, [`--max-semi-space-size=${youngMb}`, program, ...words], {
-    env,
+  const nodeWords = [`--max-semi-space-size=${youngMb}`, program, ...words];
+  // The program takes this one's place and id. Windows and older versions of Node start it beside this one.
+  const own = SERVERS.includes(words[0] ?? '') ? { MALLOC_ARENA_MAX: '2', ...env } : env;
+  process.execve?.(node, [node, ...nodeWords], own);
+  run(node, nodeWords, {
+    env: own,
     // By the channel the program notices where this process is killed.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });

@@ -17,10 +17,12 @@ Example:
   $ DATABASE_URL=postgres://localhost/recount RECOUNT_RAW_STORE=/var/lib/recount/raw recount worker`,
     )
     .action(async () => {
-      const [{ readWorkerConfig, startWorker }, { runService }] = await Promise.all([
+      const [{ readWorkerConfig, startWorker }, { runService }, { collectWhenIdle }] = await Promise.all([
         import('@recount/worker'),
         import('./run-service.ts'),
+        import('../installation/collect-when-idle.ts'),
       ]);
+      collectWhenIdle();
       const config = readWorkerConfig(context.environment);
       const startMany = async (_config: typeof config, log: Logger) => await startWorkers(context, config, log);
       await runService(context, config, config.processes === 1 ? startWorker : startMany);

@@ -12,6 +12,7 @@ import type { InstallationLock } from '../data-directory/installation-lock.ts';
 import { formatSessions } from '../sessions/session-table.ts';
 import { type CliContext, note, print, START_COMMAND } from '../terminal/cli-context.ts';
 import { PAGE_WIDTH, toPrintWidth } from '../terminal/print-width.ts';
+import { collectWhenIdle } from './collect-when-idle.ts';
 import { formatInstallation } from './format-installation.ts';
 import { createLocalLog } from './local-log.ts';
 import { chooseImport } from './offer-import.ts';
@@ -52,6 +53,7 @@ export async function runInstallation(
     const { url, databaseUrl, rawStore } = installation;
     await lock.publish({ url, databaseUrl, rawStore });
     if (!options.isOnce) showInstallation(context, directory, installation, false);
+    collectWhenIdle();
     if (options.isDemo) await showDemo(context, installation, signal);
     await ingest(context, directory, installation, options, signal);
     if (options.isOnce) {
