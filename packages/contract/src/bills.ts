@@ -20,6 +20,11 @@ const billRowSchema = z
     kind: z.enum(['cost', 'usage']).describe('An amount, or tokens without one'),
     model: labelField,
     lineItem: labelField,
+    scope: labelField
+      .default(null)
+      .describe(
+        'Ids of the workspace, project, user or key that it is of; null if the report has a line for all of them',
+      ),
     serviceTier: labelField,
     amountUsd: z.number().min(-MAX_DOLLARS).max(MAX_DOLLARS).nullable(),
     inputTokens: tokensField.describe('Without cache; null if the report has no tokens'),

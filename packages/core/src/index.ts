@@ -55,6 +55,7 @@ export { flatDefaultPrices, type Price, type PriceQuery, type PriceTable } from 
 export { ResumeError } from './assemble/resume-error.ts';
 export { BillError, type BillRow, type BillVendor } from './bills/bill.ts';
 export { findBillVendor, toBilledModel } from './bills/billed-usage.ts';
+export { findRegrouped, requireSameGroups } from './bills/find-regrouped.ts';
 export { readBill } from './bills/read-bill.ts';
 export { type ComparedCopy, type CopyDisagreement, compareCopies } from './ledger/compare-copies.ts';
 export {

@@ -98,6 +98,11 @@ it('refuses amounts that are stored, grouped otherwise, and changes nothing', as
   const { exitCode, err } = await run('bill', 'import', 'models.json', '--vendor', 'github');
   expect([exitCode, err]).toEqual([1, expect.stringContaining('The lines of 2026-10-05 are grouped otherwise')]);
   expect((await run('bill', 'list')).out).toBe('github      2026-10-05 to 2026-10-05  $4.00  1 line\n');
+  await run('bill', 'delete', '--vendor', 'github', '--yes');
+  const together = await run('bill', 'import', 'usage.json', 'models.json', '--vendor', 'github');
+  expect(together).toMatchObject({ exitCode: 1, err: expect.stringContaining('models.json: It has the amounts of') });
+  expect((await run('bill', 'list', '--json')).out).toBe('[]\n');
+  await run('bill', 'import', 'usage.json', '--vendor', 'github');
   expect(await run('bill', 'delete', '--vendor', 'github', '--yes')).toMatchObject({ exitCode: 0 });
 });
 

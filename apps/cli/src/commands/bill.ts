@@ -22,8 +22,10 @@ interface BillOptions extends PlaceOptions {
 
 const DAY_MS = 24 * 60 * 60_000;
 const DEFAULT_DAYS = 30;
-/** Lines of one request. */
+/** Lines of one request, unless a day has more. */
 const CHUNK_ROWS = 2000;
+/** The most lines that the server takes in one. */
+const MAX_ROWS = 5000;
 
 const vendorOption = (): Option =>
   new Option('--vendor <name>', 'whose bill it is').choices(BILL_VENDORS).makeOptionMandatory();
@@ -87,15 +89,27 @@ async function importFiles(context: CliContext, files: readonly string[], option
       }),
     );
   }
+  const { requireSameGroups } = await import('@recount/core');
   const rows: BillRow[] = [];
-  for (const [index, text] of texts.entries()) rows.push(...(await readText(options.vendor, text, files[index] ?? '')));
+  for (const [index, text] of texts.entries()) {
+    const name = files[index] ?? '';
+    const own = await readText(options.vendor, text, name);
+    await explain(name, () => requireSameGroups(own, rows));
+    rows.push(...own);
+  }
   await store(context, options, mergeRows(rows));
 }
 
 async function readText(vendor: BillVendor, text: string, name: string): Promise<BillRow[]> {
-  const { BillError, readBill } = await import('@recount/core');
+  const { readBill } = await import('@recount/core');
+  return await explain(name, () => readBill(vendor, text));
+}
+
+/** Names the file at fault. */
+async function explain<Result>(name: string, read: () => Result): Promise<Result> {
+  const { BillError } = await import('@recount/core');
   try {
-    return readBill(vendor, text);
+    return read();
   } catch (error) {
     if (!(error instanceof BillError)) throw error;
     throw new CliError(`${name}: ${error.message}.`);
@@ -137,11 +151,23 @@ function toBase(text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
+/** Parts of a bill. A day is in one, because the server compares how days are grouped. */
+function toChunks(rows: readonly BillRow[]): BillRow[][] {
+  const chunks: BillRow[][] = [];
+  for (const [, ofDay] of Map.groupBy(rows, ({ day }) => day)) {
+    const last = chunks.at(-1);
+    if (last === undefined || last.length + ofDay.length > CHUNK_ROWS) {
+      for (let start = 0; start < ofDay.length; start += MAX_ROWS) chunks.push(ofDay.slice(start, start + MAX_ROWS));
+    } else last.push(...ofDay);
+  }
+  return chunks;
+}
+
 async function store(context: CliContext, options: BillOptions, rows: readonly BillRow[]): Promise<void> {
   const { vendor } = options;
   await withClient(context, options, async (client) => {
-    for (let start = 0; start < rows.length; start += CHUNK_ROWS) {
-      const json = { vendor, rows: rows.slice(start, start + CHUNK_ROWS) };
+    for (const chunk of toChunks(rows)) {
+      const json = { vendor, rows: chunk };
       const receipt = await client.request<BillReceipt>('/v1/bills', { method: 'POST', json });
       if (receipt === undefined) throw new CliError('The server does not know bills. Update it.');
     }

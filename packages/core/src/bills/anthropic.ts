@@ -9,6 +9,7 @@ import {
   readDay,
   readLabel,
   readObjects,
+  toScope,
 } from './bill.ts';
 
 /**
@@ -36,6 +37,7 @@ const toCost = (day: string, result: JsonObject): BillRow => ({
   kind: 'cost',
   model: readLabel(result.model),
   lineItem: readLabel(result.description) ?? readLabel(result.cost_type),
+  scope: toScope(result.workspace_id),
   serviceTier: readLabel(result.service_tier),
   amountUsd: readAmount(result.amount, result.currency) / 100,
   ...NO_TOKENS,
@@ -49,6 +51,7 @@ function toUsage(day: string, result: JsonObject): BillRow {
     kind: 'usage',
     model: readLabel(result.model),
     lineItem: null,
+    scope: toScope(result.workspace_id, result.api_key_id),
     serviceTier: readLabel(result.service_tier),
     amountUsd: null,
     inputTokens: readCountOf(result.uncached_input_tokens),

@@ -13,6 +13,8 @@ export interface BillRow {
   model: string | null;
   /** The vendor's own name for what it bills. */
   lineItem: string | null;
+  /** Ids of the workspace, project, user or key that the line is of; null if the report has a line for all of them. */
+  scope: string | null;
   /** Null if the report does not say. */
   serviceTier: string | null;
   /** Negative for credits and discounts; null for usage. */
@@ -52,6 +54,12 @@ export const readLabel = (value: JsonValue | undefined): string | null => {
   const text = readText(value);
   return text === null ? null : cutCharacters(text.replaceAll('\0', '').toWellFormed(), MAX_IDENTIFIER_LENGTH);
 };
+
+/** The scope of a line by the ids that its report groups by. */
+export function toScope(...ids: readonly (JsonValue | undefined)[]): string | null {
+  const labels = ids.map(readLabel).filter((label) => label !== null);
+  return labels.length === 0 ? null : cutCharacters(labels.join(' '), MAX_IDENTIFIER_LENGTH);
+}
 
 export const readCountOf = (value: JsonValue | undefined): number => {
   const count = toNumber(value) ?? 0;

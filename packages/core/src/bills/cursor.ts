@@ -18,6 +18,7 @@ export function readCursorPage(page: JsonObject): AnsweredRow[] {
       kind: 'cost',
       model,
       lineItem: kind,
+      scope: null,
       serviceTier: null,
       amountUsd: readDollars(event, tokens),
       inputTokens: readCountOf(tokens.inputTokens),

@@ -18,6 +18,7 @@ export function readGitHubPage(page: JsonObject): AnsweredRow[] {
       kind: 'cost',
       model: readLabel(item.model),
       lineItem: `${sku ?? 'Copilot'}${suffix}`,
+      scope: null,
       serviceTier: null,
       amountUsd,
       ...NO_TOKENS,

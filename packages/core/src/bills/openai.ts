@@ -9,6 +9,7 @@ import {
   readDay,
   readLabel,
   readObjects,
+  toScope,
 } from './bill.ts';
 
 /**
@@ -36,6 +37,7 @@ function toCost(day: string, result: JsonObject): BillRow {
     kind: 'cost',
     model: TOKEN_LINE.exec(lineItem ?? '')?.[1] ?? null,
     lineItem,
+    scope: toScope(result.project_id),
     serviceTier: null,
     amountUsd: readAmount(amount.value, amount.currency),
     ...NO_TOKENS,
@@ -52,6 +54,7 @@ function toUsage(day: string, result: JsonObject): BillRow {
     kind: 'usage',
     model: readLabel(result.model),
     lineItem: null,
+    scope: toScope(result.project_id, result.user_id, result.api_key_id),
     serviceTier: result.batch === true ? 'batch' : readLabel(result.service_tier),
     amountUsd: null,
     inputTokens: Math.max(0, readCountOf(result.input_tokens) - cached),

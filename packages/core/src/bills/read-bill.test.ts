@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { findBillVendor, toBilledModel } from './billed-usage.ts';
 import { readBill } from './read-bill.ts';
 
+const sum = (rows: readonly { amountUsd: number | null }[]): number =>
+  rows.reduce((total, { amountUsd }) => total + (amountUsd ?? 0), 0);
 const read = (vendor: Parameters<typeof readBill>[0], value: unknown) => readBill(vendor, JSON.stringify(value));
 
 describe('readBill', () => {
@@ -72,6 +74,26 @@ describe('readBill', () => {
     ];
     expect(read('openai', pages)).toMatchObject(expected);
     expect(readBill('openai', pages.map((page) => JSON.stringify(page)).join('\n'))).toMatchObject(expected);
+  });
+
+  it('refuses answers with the same amounts, grouped otherwise', () => {
+    const start_time = Date.UTC(2026, 10, 1) / 1000;
+    const cost = (value: number, more: object) => ({ amount: { value, currency: 'usd' }, ...more });
+    const page = (...results: object[]) => ({ data: [{ start_time, results }] });
+    const whole = page(cost(10, {}));
+    const lines = page(cost(6, { line_item: 'gpt-5, input' }), cost(4, { line_item: 'gpt-5, output' }));
+    const projects = page(
+      ...['p1', 'p2'].map((project_id) => cost(3, { line_item: 'gpt-5, input', project_id })),
+      cost(4, { line_item: 'gpt-5, output', project_id: 'p1' }),
+    );
+    for (const pages of [
+      [whole, lines],
+      [lines, whole],
+      [lines, projects],
+      [projects, whole],
+    ])
+      expect(() => read('openai', pages)).toThrow('It has the amounts of 2026-11-01 twice, grouped otherwise');
+    for (const pages of [[lines, lines], [projects]]) expect(sum(read('openai', pages))).toBe(10);
   });
 
   it('reads GitHub’s items of Copilot, with a discount as a separate line', () => {

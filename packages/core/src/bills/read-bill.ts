@@ -3,6 +3,7 @@ import { isJsonObject } from '../records/fields.ts';
 import { readAnthropicPage } from './anthropic.ts';
 import { type AnsweredRow, BillError, type BillRow, type BillVendor } from './bill.ts';
 import { readCursorPage } from './cursor.ts';
+import { requireSameGroups } from './find-regrouped.ts';
 import { readGitHubPage } from './github.ts';
 import { readOpenAiPage } from './openai.ts';
 
@@ -10,27 +11,40 @@ interface VendorReader {
   /** The member that each page has. */
   list: string;
   read(page: JsonObject): AnsweredRow[];
+  /** True if lines are events, which are never grouped, and many. */
+  hasEvents?: true;
 }
 
 const READERS: Readonly<Record<BillVendor, VendorReader>> = {
   anthropic: { list: 'data', read: readAnthropicPage },
   openai: { list: 'data', read: readOpenAiPage },
   github: { list: 'usageItems', read: readGitHubPage },
-  cursor: { list: 'usageEvents', read: readCursorPage },
+  cursor: { list: 'usageEvents', read: readCursorPage, hasEvents: true },
 };
 
 /**
  * The lines of a vendor's report: answers of its API, as one JSON value, an array of several, or one a line. Lines that
- * are the same but for their figures are added up, unless a later answer has them again. Throws BillError.
+ * are the same but for their figures are added up, unless a later answer has them again. Throws BillError, also if two
+ * answers have the same amounts, grouped otherwise.
  */
 export function readBill(vendor: BillVendor, text: string): BillRow[] {
-  const { list, read } = READERS[vendor];
+  const { list, read, hasEvents = false } = READERS[vendor];
+  const earlier = new Map<string, BillRow[]>();
   const answered = new Map<string, { answer: number; row: BillRow }>();
   for (const [answer, page] of parsePages(text).entries()) {
     if (!Array.isArray(page[list])) {
       throw new BillError(`It is no report of this vendor: an answer of its API has a list “${list}”`);
     }
-    for (const { piece, ...row } of read(page)) {
+    const own = read(page);
+    if (!hasEvents) {
+      const days = [...Map.groupBy(own, ({ day }) => day)];
+      requireSameGroups(
+        own,
+        days.flatMap(([day]) => earlier.get(day) ?? []),
+      );
+      for (const [day, rows] of days) earlier.set(day, [...(earlier.get(day) ?? []), ...rows]);
+    }
+    for (const { piece, ...row } of own) {
       const place = JSON.stringify([row.identity, piece]);
       const known = answered.get(place);
       answered.set(place, { answer, row: known?.answer === answer ? addRows(known.row, row) : row });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { BillList } from '@recount/contract';
-import type { BillRow } from '@recount/core';
+import { type BillRow, findRegrouped } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { billRows } from '../schema/bills.ts';
@@ -10,12 +10,12 @@ import { type Actor, addAuditEntry } from '../workspaces/audit-log.ts';
 const toKey = (identity: string): string => createHash('sha256').update(identity).digest('base64url').slice(0, 24);
 
 const NAMES = sql.raw(
-  'row_key, kind, day, model, line_item, service_tier, amount_usd, tokens_in, tokens_out, cache_read, cache_write',
+  'row_key, kind, day, model, line_item, scope, service_tier, amount_usd, tokens_in, tokens_out, cache_read, cache_write',
 );
-const COLUMNS = sql.raw(`row_key text, kind text, day text, model text, line_item text, service_tier text,
+const COLUMNS = sql.raw(`row_key text, kind text, day text, model text, line_item text, scope text, service_tier text,
   amount_usd numeric, tokens_in bigint, tokens_out bigint, cache_read bigint, cache_write bigint`);
 const CHANGES = sql.raw(
-  ['amount_usd', 'tokens_in', 'tokens_out', 'cache_read', 'cache_write', 'imported_at']
+  ['scope', 'amount_usd', 'tokens_in', 'tokens_out', 'cache_read', 'cache_write', 'imported_at']
     .map((name) => `${name} = excluded.${name}`)
     .join(', '),
 );
@@ -38,44 +38,20 @@ export class RegroupedBillError extends Error {
   }
 }
 
-type Grouped = Pick<BillRow, 'day' | 'lineItem' | 'model'>;
-
-/**
- * The first day whose new and stored amounts are the same ones, grouped otherwise: a day's amount as a whole and its
- * lines, or a line as a whole and by model.
- */
-export function findRegrouped(added: readonly Grouped[], stored: readonly Grouped[]): string | undefined {
-  const storedByDay = Map.groupBy(stored, ({ day }) => day);
-  const isRegrouped = ([day, ofDay]: [string, Grouped[]]): boolean => {
-    const before = storedByDay.get(day) ?? [];
-    if (isOtherwise(ofDay, before, (row) => row.lineItem === null && row.model === null)) return true;
-    const beforeByLine = Map.groupBy(before, ({ lineItem }) => lineItem);
-    return [...Map.groupBy(ofDay, ({ lineItem }) => lineItem)].some(
-      ([line, rows]) => line !== null && isOtherwise(rows, beforeByLine.get(line) ?? [], (row) => row.model === null),
-    );
-  };
-  return [...Map.groupBy(added, ({ day }) => day)].sort(([a], [b]) => (a < b ? -1 : 1)).find(isRegrouped)?.[0];
-}
-
-/** True if all of the ones are whole and none of the others. */
-function isOtherwise(a: readonly Grouped[], b: readonly Grouped[], isWhole: (row: Grouped) => boolean): boolean {
-  if (a.length === 0 || b.length === 0) return false;
-  return (a.every(isWhole) && !b.some(isWhole)) || (b.every(isWhole) && !a.some(isWhole));
-}
-
 async function requireSameGroups(
   transaction: Database,
   { workspaceId, vendor }: BillImport,
   rows: readonly BillRow[],
 ): Promise<void> {
-  const costs = rows.filter(({ kind }) => kind === 'cost');
-  const days = [...new Set(costs.map(({ day }) => day))];
-  const keys = costs.map(({ identity }) => toKey(identity));
-  const { rows: stored } = await transaction.execute<Grouped & Record<string, unknown>>(sql`
-    SELECT DISTINCT b.day, b.line_item AS "lineItem", b.model FROM ${billRows} AS b
-    WHERE b.workspace_id = ${workspaceId} AND b.vendor = ${vendor} AND b.kind = 'cost'
+  const days = [...new Set(rows.map(({ day }) => day))];
+  const keys = rows.map(({ identity }) => toKey(identity));
+  const { rows: stored } = await transaction.execute<
+    Parameters<typeof findRegrouped>[1][number] & Record<string, unknown>
+  >(sql`
+    SELECT DISTINCT b.day, b.kind, b.line_item AS "lineItem", b.model, b.scope FROM ${billRows} AS b
+    WHERE b.workspace_id = ${workspaceId} AND b.vendor = ${vendor}
       AND b.day = ANY(${sql.param(days)}::text[]) AND NOT b.row_key = ANY(${sql.param(keys)}::text[])`);
-  const day = findRegrouped(costs, stored);
+  const day = findRegrouped(rows, stored);
   if (day !== undefined) throw new RegroupedBillError(day);
 }
 
@@ -96,6 +72,7 @@ export async function storeBill(
     day: row.day,
     model: row.model,
     line_item: row.lineItem,
+    scope: row.scope,
     service_tier: row.serviceTier,
     amount_usd: row.amountUsd,
     tokens_in: row.inputTokens,

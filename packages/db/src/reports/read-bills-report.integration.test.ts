@@ -12,6 +12,7 @@ const toLine = (day: string, changes: Partial<BillRow>): BillRow => ({
   kind: 'cost',
   model: null,
   lineItem: null,
+  scope: null,
   serviceTier: null,
   amountUsd: null,
   ...{ inputTokens: null, outputTokens: null, cacheReadTokens: null, cacheWriteTokens: null },

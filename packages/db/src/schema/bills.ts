@@ -17,6 +17,8 @@ export const billRows = recountSchema.table(
     model: text(),
     /** The vendor's own name for what it bills. */
     line_item: text(),
+    /** Ids of the workspace, project, user or key that the line is of; null if its report has a line for all of them. */
+    scope: text(),
     service_tier: text(),
     /** Negative for credits and discounts; null for usage without an amount. */
     amount_usd: usd(),

@@ -188,7 +188,7 @@ async function addWitnesses(): Promise<void> {
     storeBill(transaction, place, [
       {
         ...{ identity: 'a', kind: 'cost', day: '2026-01-02', model: 'claude-opus-5', lineItem: 'tokens, ä' },
-        ...{ serviceTier: null, amountUsd: -12.3456789012, ...tokens },
+        ...{ scope: null, serviceTier: null, amountUsd: -12.3456789012, ...tokens },
       },
     ]),
   );

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { findRegrouped } from './find-regrouped.ts';
+
+const day = '2026-11-01';
+const line = (lineItem: string | null, model: string | null = null, scope: string | null = null) => ({
+  ...{ kind: 'cost' as const, day, lineItem, model, scope },
+});
+const whole = line(null);
+const usage = (model: string | null, scope: string | null = null) => ({
+  ...line(null, model, scope),
+  kind: 'usage' as const,
+});
+
+it.each([
+  ['a day as a whole and its lines', [whole], [line('a'), line('b')]],
+  ['an item as a whole and by model', [line('requests')], [line('requests', 'm'), line('seats')]],
+  ['a line of all projects and by project', [line('a'), line('b')], [line('a', null, 'p1'), line('b', null, 'p2')]],
+  ['a day as a whole and by project', [whole], [line(null, null, 'p1'), line(null, null, 'p2')]],
+  ['a day by project and by line', [line(null, null, 'p1')], [line('a'), line('b')]],
+  ['tokens as a whole and by model', [usage(null)], [usage('m')]],
+  ['tokens of all keys and by key', [usage('m')], [usage('m', 'w1 key1')]],
+])('finds %s', (_name, some, others) => {
+  expect(findRegrouped(some, others)).toBe(day);
+  expect(findRegrouped(others, some)).toBe(day);
+});
+
+it.each([
+  ['nothing is stored', [whole], []],
+  ['the lines are others', [line('a')], [line('b', 'm')]],
+  ['both have a line without a name', [whole, line('a')], [whole, line('b')]],
+  ['the days are others', [whole], [{ ...line('a'), day: '2026-11-02' }]],
+  ['the projects are others', [line('a', null, 'p1')], [line('a', null, 'p2')]],
+  ['one is the default workspace', [line('a'), line('a', null, 'w1')], [line('a', null, 'w2'), line('a')]],
+  ['one has tokens and the other amounts', [usage('m')], [whole]],
+])('finds none if %s', (_name, some, others) => {
+  expect(findRegrouped(some, others)).toBeUndefined();
+});
