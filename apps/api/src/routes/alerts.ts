@@ -25,13 +25,16 @@ import { AddressError, type AlertOptions, addDestination, MissingSecretKeyError 
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { parseCursor, toCursor } from '../paging/list-pages.ts';
-import { actorOf, workspaceOf } from '../plugins/authentication.ts';
+import { actorOf, uploaderOf, workspaceOf } from '../plugins/authentication.ts';
 import { addJsonRoutes } from '../plugins/json-bodies.ts';
+import { createMinuteLimit } from '../plugins/minute-limit.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
 const tags = ['budgets'];
 const noSuchDestinationResponse = problemResponse('The workspace has no such destination');
+/** Messages that one key sends by hand, so that no one's mailbox is flooded through the operator's mail server. */
+export const MAX_MESSAGES_BY_HAND_PER_MINUTE = 20;
 const cursorSchema = z.strictObject({ delivery: z.string().max(100) });
 
 const LIST_DESTINATIONS = {
@@ -85,7 +88,11 @@ const TEST_DESTINATION = {
     description: 'A worker sends it within seconds; `GET /v1/deliveries` says what became of it.',
     tags,
     params: destinationParamsSchema,
-    response: { 202: deliverySchema, 404: noSuchDestinationResponse },
+    response: {
+      202: deliverySchema,
+      404: noSuchDestinationResponse,
+      429: problemResponse('Too many tests of one key'),
+    },
   },
 } as const;
 
@@ -155,7 +162,8 @@ function addDestinationRoutes(app: ApiApp, deps: Deps, options: AlertOptions): v
     return reply.code(204).send();
   });
 
-  app.post('/v1/destinations/:destination_id/test', TEST_DESTINATION, async (request, reply) => {
+  const onRequest = createMinuteLimit(app, MAX_MESSAGES_BY_HAND_PER_MINUTE, uploaderOf);
+  app.post('/v1/destinations/:destination_id/test', { ...TEST_DESTINATION, onRequest }, async (request, reply) => {
     const workspaceId = workspaceOf(request);
     const { destination_id: id } = request.params;
     const message = {

@@ -128,4 +128,18 @@ describe('/v1/digests', () => {
     const { digests } = (await (await send('GET', '/v1/digests', undefined)).json()) as { digests: Digest[] };
     expect(digests.find(({ id }) => id === digest.id)).toEqual({ ...digest, ...change });
   });
+
+  it('are sent by hand, as tests are, 20 times a minute by one key', async () => {
+    const address = { kind: 'email', name: 'flooded', addresses: ['eve@example.org'] };
+    const { id } = (await (await send('POST', '/v1/destinations', address)).json()) as { id: string };
+    const digest = (await (
+      await send('POST', '/v1/digests', { name: 'flood', destination_ids: [id] })
+    ).json()) as Digest;
+    for (const path of [`/v1/destinations/${id}/test`, `/v1/digests/${digest.id}/send`]) {
+      let last = Response.error();
+      // A minute may end in between.
+      for (let count = 0; count < 200 && last.status !== 429; count++) last = await send('POST', path, {});
+      await expectProblem(last, 429, 'too-many-requests');
+    }
+  });
 });

@@ -24,11 +24,12 @@ import {
 import { describeDigest } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { actorOf, workspaceOf } from '../plugins/authentication.ts';
+import { actorOf, uploaderOf, workspaceOf } from '../plugins/authentication.ts';
 import { addJsonRoutes } from '../plugins/json-bodies.ts';
+import { createMinuteLimit } from '../plugins/minute-limit.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
-import { noSuchDestinationIn, toDelivery } from './alerts.ts';
+import { MAX_MESSAGES_BY_HAND_PER_MINUTE, noSuchDestinationIn, toDelivery } from './alerts.ts';
 
 /** Filters may have 100 names each. */
 const MAX_BODY_BYTES = 256 * 1024;
@@ -78,7 +79,11 @@ const SEND_DIGEST = {
       'Of the latest period that is over, to its destinations, whatever was sent before. It is also sent when it is due. A worker sends it within seconds; `GET /v1/deliveries` says what became of it.',
     tags,
     params: digestParamsSchema,
-    response: { 202: sentDigestSchema, 404: noSuchDigestResponse },
+    response: {
+      202: sentDigestSchema,
+      404: noSuchDigestResponse,
+      429: problemResponse('Too many are sent by one key'),
+    },
   },
 } as const;
 
@@ -136,7 +141,8 @@ export async function addDigestRoutes(
       return toDigest(row);
     });
 
-    app.post('/v1/digests/:digest_id/send', SEND_DIGEST, async (request, reply) => {
+    const onRequest = createMinuteLimit(app, MAX_MESSAGES_BY_HAND_PER_MINUTE, uploaderOf);
+    app.post('/v1/digests/:digest_id/send', { ...SEND_DIGEST, onRequest }, async (request, reply) => {
       const row = await findDigest(pool.database, workspaceOf(request), request.params.digest_id);
       if (row === undefined) throw noSuchDigest();
       const content = await withReportSnapshot(pool, (snapshot) => readDigest(snapshot, row, now()));

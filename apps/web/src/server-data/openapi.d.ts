@@ -3153,6 +3153,11 @@ export interface components {
             kind: "cost" | "usage";
             model: string | null;
             lineItem: string | null;
+            /**
+             * @description Ids of the workspace, project, user or key that it is of; null if the report has a line for all of them
+             * @default null
+             */
+            scope: string | null;
             serviceTier: string | null;
             amountUsd: number | null;
             /** @description Without cache; null if the report has no tokens */
