@@ -62,11 +62,15 @@ describe.skipIf(isOnCitus())('a reader', () => {
       { client_connection_check_interval: process.platform === 'win32' ? '0' : '5s' },
     ]);
 
+    // Of a killed process, the server no longer notices that by itself.
+    await client.query('SET client_connection_check_interval = 0');
+    const failure = client.query('SELECT pg_sleep(3600)').catch(({ code }) => code);
     await dropExpiredReaders(pool);
     expect(await exists(reader)).toBe(true);
     await pool.pool.query(`ALTER ROLE ${reader.user} VALID UNTIL '2026-01-01'`);
     await dropExpiredReaders(pool);
     expect(await exists(reader)).toBe(false);
+    expect(await failure).toBe('57P01');
     await client.end().catch(() => undefined);
   });
 
