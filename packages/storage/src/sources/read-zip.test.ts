@@ -65,6 +65,19 @@ describe('a zip archive', () => {
     expect(await summarizeZip(archive)).toEqual(['!a.jsonl = a', 'failed archive corrupt']);
   });
 
+  test('fails after its last member if the file has several archives', async () => {
+    const [one, two] = ['1', '2'].map((name) => createZip([{ name: `${name}.jsonl`, content: name }]));
+    // The offsets of the second archive lead into the first, which is as long.
+    const joined = Buffer.concat([one as Buffer, two as Buffer]);
+    expect(await summarizeZip(joined)).toEqual(['!1.jsonl = 1', 'failed archive corrupt']);
+    // As `zip -A` adjusts the offsets.
+    const adjusted = Buffer.from(joined);
+    const directory = adjusted.readUInt32LE(adjusted.length - 6) + (one as Buffer).length;
+    adjusted.writeUInt32LE(directory, adjusted.length - 6);
+    adjusted.writeUInt32LE((one as Buffer).length, directory + 42);
+    expect(await summarizeZip(adjusted)).toEqual(['!2.jsonl = 2', 'failed archive corrupt']);
+  });
+
   test('is read as the zip command writes it', async ({ skip }) => {
     const folder = await createTemporaryFolder({ 'in/a.jsonl': 'a'.repeat(5000), 'in/b/c.jsonl': 'c' });
     try {

@@ -93,8 +93,14 @@ function cut(window: Window, range: ByteRange): Buffer {
 
 const STORED = 0;
 const DEFLATED = 8;
-/** Beginning of an entry of the directory. */
+/** Beginnings of a member, of its entry in the directory, and of what follows the directory. */
+const MEMBER_MAGIC = Buffer.from('PK\x03\x04');
 const ENTRY_MAGIC = Buffer.from('PK\x01\x02');
+const END_MAGIC = Buffer.from('PK\x05\x06');
+const END64_MAGIC = Buffer.from('PK\x06\x06');
+const END_BYTES = 22;
+/** The locator of the zip64 record, between it and the end. */
+const LOCATOR_BYTES = 20;
 const LOCAL_HEADER_BYTES = 30;
 const UNIX_HOST = 3;
 const FILE_TYPE_MASK = 0o170000;
@@ -107,7 +113,7 @@ const FIRST_YEAR = 1980;
 export async function* readZip(object: StoredObject, context: ReadContext): AsyncGenerator<UnplacedItem> {
   const { limits, position } = context;
   const reader = new ZipReader(object);
-  const totals = { entries: 0, storedBytes: 0, decodedBytes: 0 };
+  const totals = { entries: 0, storedBytes: 0, decodedBytes: 0, firstByte: object.sizeBytes };
   try {
     // Names and sizes are checked here, entry by entry, because yauzl would reject the whole archive.
     const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
@@ -116,6 +122,7 @@ export async function* readZip(object: StoredObject, context: ReadContext): Asyn
       totals.entries += 1;
       totals.storedBytes += LOCAL_HEADER_BYTES + entry.fileNameLength + entry.compressedSize;
       totals.decodedBytes += entry.uncompressedSize;
+      totals.firstByte = Math.min(totals.firstByte, entry.relativeOffsetOfLocalHeader);
       if (totals.entries > limits.maxArchiveEntries) {
         throw new SourceError('limit-exceeded', `more than ${limits.maxArchiveEntries} members`);
       }
@@ -130,25 +137,41 @@ export async function* readZip(object: StoredObject, context: ReadContext): Asyn
       if (!isFolder) yield toZipItem(object, zip, reader, entry, member, context);
       position.bytes = totals.storedBytes;
     }
-    if (await hasMoreEntries(zip, reader)) {
-      throw new SourceError('corrupt', 'the zip directory has more members than it says, so later ones are missing');
-    }
+    const fault = await findUnlisted(zip, reader, object.sizeBytes, totals.firstByte);
+    if (fault !== undefined) throw new SourceError('corrupt', fault);
   } catch (error) {
     if (error instanceof SourceError || context.signal.aborted) throw error;
     throw new SourceError('corrupt', 'no zip directory, or a damaged one, so not a zip archive, or cut short');
   }
 }
 
-/** Tools without zip64 count to 65,535 and start again at 0. */
-async function hasMoreEntries({ readEntryCursor }: ZipFile, reader: ZipReader): Promise<boolean> {
+/** The reason why the archive may hold members that its directory does not list. */
+async function findUnlisted(
+  { readEntryCursor }: ZipFile,
+  reader: ZipReader,
+  sizeBytes: number,
+  firstByte: number,
+): Promise<string | undefined> {
+  const read = async (start: number, length: number): Promise<Buffer> =>
+    readAtMost(await reader.openRange({ start, end: Math.min(sizeBytes, start + length) }), length);
   // @types/yauzl declares a boolean, but it is the offset after the last entry.
-  const start = Number(readEntryCursor);
-  const bytes = await readAtMost(
-    await reader.openRange({ start, end: start + ENTRY_MAGIC.length }),
-    ENTRY_MAGIC.length,
-  );
-  return bytes.equals(ENTRY_MAGIC);
+  let end = Number(readEntryCursor);
+  let next = await read(end, END_BYTES);
+  // Tools without zip64 count to 65,535 and start again at 0.
+  if (startsWith(next, ENTRY_MAGIC))
+    return 'the zip directory has more members than it says, so later ones are missing';
+  if (startsWith(next, END64_MAGIC)) {
+    end += 12 + Number(next.readBigUInt64LE(4)) + LOCATOR_BYTES;
+    next = await read(end, END_BYTES);
+  }
+  const isAtEnd = startsWith(next, END_MAGIC) && end + END_BYTES + next.readUInt16LE(END_BYTES - 2) === sizeBytes;
+  const hasMembersBefore = firstByte > 0 && startsWith(await read(0, MEMBER_MAGIC.length), MEMBER_MAGIC);
+  return isAtEnd && !hasMembersBefore
+    ? undefined
+    : 'the zip directory does not cover the whole file, which may be several archives, so members may be missing';
 }
+
+const startsWith = (bytes: Buffer, magic: Buffer): boolean => bytes.subarray(0, magic.length).equals(magic);
 
 function toZipItem(
   archive: StoredObject,

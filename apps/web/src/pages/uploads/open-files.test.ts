@@ -166,6 +166,14 @@ it('names members of a zip archive that are damaged or encrypted, and sends the 
   });
 });
 
+it('says that members may be missing of several zip archives in one file', async () => {
+  const zips = ['a', 'b'].map((name) => [...zipSync({ [`${name}.jsonl`]: strToU8(name) })]);
+  expect(await open(choose('a.zip', new Uint8Array(zips.flat())))).toEqual([
+    { path: 'b.jsonl', body: 'b' },
+    { path: 'a.zip', reason: expect.stringMatching(/^The rest of it .* damaged/) },
+  ]);
+});
+
 it('names dropped files and folders that the browser cannot read, and keeps the others', async () => {
   const [a, locked] = [toFileEntry('/folder/a.jsonl', true), toFileEntry('/folder/locked.jsonl', false)];
   const dropped = [

@@ -16,6 +16,7 @@ const DEFLATED = 8;
 const UNIX_HOST = 3;
 const FILE_TYPE_MASK = 0o170000;
 const REGULAR_TYPE = 0o100000;
+const MEMBER_MAGIC = 0x504b0304;
 
 /**
  * The members of a zip archive in the order of its directory, also if several have one name; each is read from the file
@@ -24,7 +25,9 @@ const REGULAR_TYPE = 0o100000;
 export async function* readZip(file: Blob): AsyncGenerator<ArchiveMember> {
   // Nothing is written by these names.
   const reader = new ZipReader(new BlobReader(file), { strictness: 'tolerant', checkCrc32: true });
+  let firstByte = file.size;
   for await (const entry of reader.getEntriesGenerator()) {
+    firstByte = Math.min(firstByte, entry.offset);
     const entryName = decodeName(entry.rawFilename);
     if (entryName.endsWith('/') && entry.uncompressedSize === 0) continue;
     const name = toMemberPath(entryName);
@@ -35,7 +38,12 @@ export async function* readZip(file: Blob): AsyncGenerator<ArchiveMember> {
       yield leftOut === undefined ? await readMember(name, entry) : { leftOut };
     }
   }
+  // Another archive before the one whose directory was read.
+  if (firstByte > 0 && file.size > 4 && (await readStart(file)) === MEMBER_MAGIC) throw new Error('Unlisted members');
 }
+
+const readStart = async (file: Blob): Promise<number> =>
+  new DataView(await file.slice(0, 4).arrayBuffer()).getUint32(0);
 
 function isSpecial({ versionMadeBy, externalFileAttributes }: Entry): boolean {
   const type = versionMadeBy >>> 8 === UNIX_HOST ? (externalFileAttributes >>> 16) & FILE_TYPE_MASK : 0;
