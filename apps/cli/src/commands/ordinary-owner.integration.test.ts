@@ -8,6 +8,7 @@ import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { runCommandLine } from '../run-command-line.ts';
 import { INTERRUPTED_EXIT_CODE, InterruptedError } from '../terminal/interruption.ts';
 import { createFakeContext } from '../testing/fake-context.ts';
+import { startRecount } from '../testing/recount-process.ts';
 
 /** Commands on a separate database, as the role that owns it and has only these attributes. */
 async function createOwner(attributes: string) {
@@ -113,6 +114,16 @@ describe.skipIf(isOnCitus())('a role that owns the database and is no superuser'
     });
     expect(await listReaders()).toEqual([]);
     expect(await type('verify')).toMatchObject({ exitCode: 0 });
+  });
+
+  it('leaves no role behind when the reader of its output closes the pipe', async () => {
+    const { type, listReaders, environment } = await createOwner('CREATEROLE');
+    await type('migrate');
+    const query = `SELECT repeat('x', 100) FROM generate_series(1, 100000)`;
+    const { child, exited } = startRecount(tmpdir(), ['sql', '--csv', query], { environment });
+    child.stdout?.destroy();
+    expect(await exited).toBe(0);
+    expect(await listReaders()).toEqual([]);
   });
 
   it.each([[], ['--write']])(

@@ -68,12 +68,14 @@ Examples:
     .action(async (query: string | undefined, options: SqlOptions) => {
       // Ctrl-C is for psql, which uses it to cancel a query; the role is deleted after psql has ended.
       const signal = query === undefined ? context.listenForTermination() : context.listenForInterruption();
-      await withUser(context, options, (user) => {
+      const found = await withUser(context, options, async (user) => {
         signal.throwIfAborted();
-        return query === undefined
-          ? openPsql(context, user, options, signal)
-          : runQuery(context, user, query, options, signal);
+        if (query !== undefined) return await runQuery(user, query, signal);
+        await openPsql(context, user, options, signal);
+        return undefined;
       });
+      // Now that the role is deleted, because a reader who closes the pipe ends the program.
+      if (found !== undefined) await printRows(context, found, options);
     });
 }
 
@@ -81,14 +83,22 @@ Examples:
 interface DatabaseUser {
   url: string;
   settings: string;
+  isNameless: boolean;
+}
+
+interface FoundRows {
+  rows: Record<string, unknown>[];
+  /** Columns in order. */
+  names: string[];
+  isNameless: boolean;
 }
 
 /** Runs something with the address of a temporary reader, or with the database's own for --write. */
-async function withUser(
+async function withUser<Result>(
   context: CliContext,
   { write, workspace, allWorkspaces, figures = false, lead }: SqlOptions,
-  run: (user: DatabaseUser) => Promise<void>,
-): Promise<void> {
+  run: (user: DatabaseUser) => Promise<Result>,
+): Promise<Result> {
   const [{ findDatabaseUrl, withDatabase }, { createDatabaseReader, listWorkspaces, readLeadNames }] =
     await Promise.all([import('../connection/open-installation.ts'), import('@recount/db')]);
   const readNames = async (database: Database, workspaceId: string | undefined, person: string) => {
@@ -97,10 +107,10 @@ async function withUser(
     return { person: names, machine: [...machines] };
   };
   const url = await findDatabaseUrl(context);
-  if (write) return await run({ url, settings: `-c search_path=${WRITE_PATH}` });
+  if (write) return await run({ url, settings: `-c search_path=${WRITE_PATH}`, isNameless: false });
   // Read once, so that the location of the installation is printed once.
   const pinned = { ...context, environment: { ...context.environment, DATABASE_URL: url } };
-  await withDatabase(pinned, async (database) => {
+  return await withDatabase(pinned, async (database) => {
     const workspaceId = allWorkspaces ? undefined : chooseWorkspace(await listWorkspaces(database.database), workspace);
     const names = lead === undefined ? undefined : await readNames(database.database, workspaceId, lead);
     const view = { workspaceId, hasTexts: !figures && lead === undefined, names };
@@ -113,8 +123,7 @@ async function withUser(
       );
     });
     try {
-      if (reader.isNameless) note(context, NAMELESS);
-      await run({ url: toReaderUrl(url, reader), settings: '' });
+      return await run({ url: toReaderUrl(url, reader), settings: '', isNameless: reader.isNameless });
     } finally {
       await reader.drop();
     }
@@ -150,12 +159,10 @@ function toReaderUrl(databaseUrl: string, { user, password }: { user: string; pa
 }
 
 async function runQuery(
-  context: CliContext,
-  { url, settings }: DatabaseUser,
+  { url, settings, isNameless }: DatabaseUser,
   query: string,
-  options: SqlOptions,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<FoundRows> {
   const { createDatabasePool } = await import('@recount/db');
   const { pool, close } = createDatabasePool({ connectionString: url, maxConnections: 2 });
   const client = await pool.connect();
@@ -181,7 +188,7 @@ async function runQuery(
     const shown = [result].flat().findLast(({ fields }) => fields?.length > 0);
     const names = toUniqueNames(shown?.fields.map(({ name }) => name) ?? []);
     const rows = shown?.rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]]))) ?? [];
-    await printRows(context, rows, names, options);
+    return { rows, names, isNameless };
   } finally {
     signal.removeEventListener('abort', cancel);
     client.release(true);
@@ -202,10 +209,10 @@ function toUniqueNames(names: readonly string[]): string[] {
 
 async function printRows(
   context: CliContext,
-  rows: readonly Record<string, unknown>[],
-  names: readonly string[],
+  { rows, names, isNameless }: FoundRows,
   { csv, json }: SqlOptions,
 ): Promise<void> {
+  if (isNameless) note(context, NAMELESS);
   if (json) return printJson(context, rows);
   if (csv) {
     const { toReportCsv } = await import('../report/report-csv.ts');
@@ -248,11 +255,12 @@ async function printRows(
 
 async function openPsql(
   context: CliContext,
-  { url: address, settings }: DatabaseUser,
+  { url: address, settings, isNameless }: DatabaseUser,
   { csv, json }: SqlOptions,
   signal: AbortSignal,
 ): Promise<void> {
   if (csv || json) throw new UsageError('--csv and --json need a query.');
+  if (isNameless) note(context, NAMELESS);
   const url = new URL(address);
   const of = (part: string, name: string): string | undefined =>
     decodeURIComponent(part) || url.searchParams.get(name) || undefined;
