@@ -74,6 +74,19 @@ describe('toConversation', () => {
     ]);
   });
 
+  it('keeps a message whose shown parts are empty if others are left out', () => {
+    const turns = toConversation([
+      message('user', [text(' ')], { left_out_block_count: 2 }),
+      message('assistant', [use('a')], { left_out_block_count: 3 }),
+      message('user', [result('a')], { left_out_block_count: 4 }),
+      message('user', [text(' ')], { left_out_block_count: 0 }),
+    ]);
+    expect(turns.map(({ kind, leftOutCount }) => [kind, leftOutCount])).toEqual([
+      ['context', 2],
+      ['answer', 7],
+    ]);
+  });
+
   it('tells prompts from what the program wrote', () => {
     const kinds = [
       message('user', [text('<command-name>/clear</command-name>')]),

@@ -65,7 +65,7 @@ export interface Turn<M extends ConversationMessage = Message> {
 
 /**
  * Turns messages into a conversation. Each tool result is moved to its call, wherever it came, and messages without
- * other content disappear. Pure; the messages come from one transcript, in order. On a page of messages, calls whose
+ * other content disappear, unless parts of them are left out. Pure; the messages come from one transcript, in order. On a page of messages, calls whose
  * results are on the next page have none. Join the pages first.
  */
 export function toConversation<M extends ConversationMessage = Message>(messages: Iterable<M>): Turn<M>[] {
@@ -73,11 +73,13 @@ export function toConversation<M extends ConversationMessage = Message>(messages
   const turns: Turn<M>[] = [];
   for (const message of messages) {
     const steps: Step<M>[] = [];
+    let hasMoved = false;
     for (const block of message.content_blocks) {
       const call = block.tool_result_id === null ? undefined : pending.get(block.tool_result_id);
       if (call !== undefined && call.result === undefined) {
         call.result = block;
         call.resultMessage = message;
+        hasMoved = true;
         continue;
       }
       const step = toStep<M>(block);
@@ -87,7 +89,7 @@ export function toConversation<M extends ConversationMessage = Message>(messages
     }
     const leftOutCount = message.left_out_block_count ?? 0;
     const last = turns.at(-1);
-    if (steps.length > 0 || isNotice(message))
+    if (steps.length > 0 || isNotice(message) || (leftOutCount > 0 && !hasMoved))
       turns.push({ kind: toTurnKind(message, steps), message, steps, leftOutCount });
     else if (last !== undefined) last.leftOutCount += leftOutCount;
   }

@@ -60,7 +60,7 @@ export const sessionDocumentSchema = z
   .object({
     session: sessionSchema,
     messages: z.array(messageSchema),
-    isCut: z.boolean().describe('Whether there are more messages than a document holds'),
+    isCut: z.boolean().describe('Whether there are more messages or sub-agents than a document holds'),
     get subagents() {
       return z.array(sessionDocumentSchema);
     },

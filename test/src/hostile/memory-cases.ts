@@ -139,6 +139,41 @@ const OTHERS: readonly MemoryCase[] = [
   { name: 'one long text', ...toTextPlace('€'), part: 'a', lines: 1, lineBytesOfMany: 9 * MEBIBYTE },
   { name: 'a head of open arrays', ...place('content'), part: '[', lines: 1, lineBytes: 3.9 * MEBIBYTE },
   { name: 'dense lines just below the count', ...place('content'), part: '{},', lines: 60, lineBytes: 499_000 },
+  {
+    name: 'prompts of many blocks',
+    ...place('content'),
+    part: `{"type":"text","text":"€${'x'.repeat(400)}"},`,
+    lines: 320,
+    lineBytes: 430_000,
+  },
+  {
+    name: 'metadata of controls',
+    before: `{"type":"system","sessionId":"S","content":"","compactMetadata":{${toLongFields('a')}},"origin":{${toLongFields('b')}},"forkedFrom":{${toLongFields('c')}},"uuid":"§`,
+    part: 'x',
+    after: '"}\n',
+    lines: 400,
+    lineBytes: 100,
+  },
+  { name: 'results of controls', ...toResultPlace(), part: '\\u0001', lines: 64, lineBytes: 1_500_000 },
+  { name: 'results of other directions', ...toResultPlace(), part: '\u202e', lines: 200, lineBytes: 260_000 },
+  {
+    name: 'dense inputs of edits',
+    before:
+      '{"type":"assistant","sessionId":"S","uuid":"§","message":{"id":"§","content":[{"type":"tool_use","id":"t§","name":"MultiEdit","input":{"edits":[',
+    part: '{},',
+    after: '0]}}]}}\n',
+    lines: 200,
+    lineBytes: 190_000,
+  },
+  {
+    name: 'short prompts',
+    before: '',
+    part: `{"type":"user","sessionId":"S","uuid":"§","message":{"content":"${'word '.repeat(40)}"}}\n`,
+    after: '',
+    lines: 1,
+    lineBytes: 56 * MEBIBYTE,
+    isInArchives: true,
+  },
 ].map((each) => ({
   lines: 3,
   lineBytes: LINE_BYTES,
@@ -149,6 +184,19 @@ const OTHERS: readonly MemoryCase[] = [
 
 function toTextPlace(begin: string): Pick<MemoryCase, 'before' | 'after'> {
   return { before: `{"type":"user","sessionId":"S","message":{"content":"${begin}`, after: '"}}\n' };
+}
+
+/** The text of a result. */
+function toResultPlace(): Pick<MemoryCase, 'before' | 'after'> {
+  return {
+    before: '{"type":"user","sessionId":"S","message":{"content":[{"type":"tool_result","tool_use_id":"§","content":"',
+    after: '"}]}}\n',
+  };
+}
+
+/** As many and as long fields as a message's metadata keeps, of control characters. */
+function toLongFields(name: string): string {
+  return Array.from({ length: 32 }, (_, index) => `"${name}${index}":"${'\\u0001'.repeat(512)}"`).join(',');
 }
 
 /** All fixed cases, and as many random ones, with parts of JSON in random order at random places. */

@@ -11,8 +11,13 @@ interface ToolAnswer {
   text: string;
 }
 
-/** Routes for the dashboard and printable documents. */
-const ROUTES = ['messages?limit=500', 'outline?contains=a', 'document?format=html', 'changes'];
+/** Routes for the dashboard, printable documents and exports. */
+const toRoutes = (session: string): string[] => [
+  ...['messages?limit=500', 'outline?contains=a', 'document?format=html', 'changes'].map(
+    (route) => `sessions/${session}/${route}`,
+  ),
+  ...['ndjson', 'parquet'].map((format) => `export/messages?format=${format}`),
+];
 
 /**
  * Reads a session by MCP and HTTP, by every tool and route that answers with its texts, the largest ones many times
@@ -38,8 +43,8 @@ export async function readSession(api: ApiProcess, session: string): Promise<str
   }
   const many = Array.from({ length: CALLS_AT_ONCE }, () => ask('get_messages', { session_id: session, limit: 50 }));
   await Promise.all(many);
-  for (const route of ROUTES)
-    await Promise.all(Array.from({ length: CALLS_AT_ONCE }, () => readRoute(api, `sessions/${session}/${route}`)));
+  for (const route of toRoutes(session))
+    await Promise.all(Array.from({ length: CALLS_AT_ONCE }, () => readRoute(api, route)));
   return violations;
 }
 

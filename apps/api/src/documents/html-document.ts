@@ -59,7 +59,9 @@ function formatSession(document: SessionDocument, layout: DocumentLayout, level:
     `<h1>${toHtml(heading)}</h1>`,
     `<p class="facts">${facts.map(toHtml).join(' · ')}</p>`,
     ...toConversation(document.messages).map((turn) => formatTurn(turn, layout, document.session)),
-    ...(document.isCut ? ['<p class="end">More messages than a document holds. The rest is left out.</p>'] : []),
+    ...(document.isCut
+      ? ['<p class="end">More messages or sub-agents than a document holds. The rest is left out.</p>']
+      : []),
     ...document.subagents.map((child) => `<section>${formatSession(child, layout, 2)}</section>`),
   ].join('\n');
 }

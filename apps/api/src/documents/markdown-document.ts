@@ -28,7 +28,7 @@ export function formatMarkdownDocument(document: SessionDocument, layout: Docume
   const children = document.subagents.map((child) =>
     formatMarkdownDocument(child, layout).replace(/^# /, '# Sub-agent: '),
   );
-  const end = document.isCut ? ['*More messages than a document holds. The rest is left out.*'] : [];
+  const end = document.isCut ? ['*More messages or sub-agents than a document holds. The rest is left out.*'] : [];
   return [`# ${escapeLine(title)}`, escapeLine(facts.join(' · ')), ...turns, ...end, ...children].join('\n\n');
 }
 

@@ -10,7 +10,7 @@ import { listMessagePage, listSessionPage } from '../paging/list-pages.ts';
 export interface SessionDocument {
   session: Session;
   messages: Message[];
-  /** True if the session has more than a document may hold. */
+  /** True if the session has more messages or sub-agents than a document may hold. */
   isCut: boolean;
   subagents: SessionDocument[];
 }
@@ -32,6 +32,12 @@ export interface DocumentRequest {
 /** A document is in memory. Beyond these limits it is cut, and says so. */
 const MAX_MESSAGES = 20_000;
 const MAX_TEXT_LENGTH = 16 * 1024 * 1024;
+/** The numbers and ids of a message, which the number of messages limits. */
+const OWN_LENGTH = 700;
+/** Each value of JSON takes about as much memory as so many characters, however short it is. */
+const VALUE_LENGTH = 60;
+/** Characters that are written as up to eight, as markup or by their names. */
+const LONG_CHARACTERS = /[<>&\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/g;
 const MAX_SUBAGENTS = 50;
 const PAGE_LIMIT = 200;
 
@@ -50,7 +56,8 @@ export async function loadSessionDocument(database: Database, request: DocumentR
   const page = { sort: 'first_timestamp', order: 'asc', limit: MAX_SUBAGENTS } as const;
   const onlyNames = request.onlyNames ?? undefined;
   const children = { parentSessionId: session.session_id, person: onlyNames, onlyNames };
-  const { sessions } = await listSessionPage(database, workspaceId, children, page);
+  const { sessions, next_cursor: next } = await listSessionPage(database, workspaceId, children, page);
+  document.isCut ||= next !== null;
   for (const child of sessions) {
     // A transcript may claim that a session is its own sub-agent.
     if (child.session_id === session.session_id) continue;
@@ -84,7 +91,7 @@ async function loadMessages(
     for (const message of await addAttachments(database, { workspaceId, agent }, page.messages)) {
       if (message.line_number < fromLine || message.line_number > toLine) continue;
       budget.messages -= 1;
-      budget.textLength -= JSON.stringify(message.content_blocks).length;
+      budget.textLength -= toLength(message);
       if (budget.messages < 0 || budget.textLength < 0) return { messages, isCut: true };
       messages.push(message);
     }
@@ -92,6 +99,19 @@ async function loadMessages(
   } while (cursor !== undefined);
   return { messages, isCut: false };
 }
+
+function toLength(message: Message): number {
+  const values = message.content_blocks.flatMap(({ tool_input, metadata }) => [tool_input, metadata]);
+  const json = JSON.stringify(message);
+  let length = Math.max(0, json.length - OWN_LENGTH) + VALUE_LENGTH * countValues(values);
+  for (const [run] of json.matchAll(LONG_CHARACTERS)) length += 7 * run.length;
+  return length;
+}
+
+const countValues = (value: unknown): number =>
+  typeof value !== 'object' || value === null
+    ? 1
+    : Object.values(value).reduce<number>((sum, each) => sum + countValues(each), 1);
 
 /** Number of secrets removed, by rule. */
 export type RedactionCounts = Record<string, number>;

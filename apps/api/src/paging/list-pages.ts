@@ -83,7 +83,7 @@ export async function listMessagePage(
     const range = { afterId, fromId, limit: wanted + 1, maxBytes: leftBytes };
     const found = await listMessages(database, workspaceId, rowSetId, range);
     for (const { message, blocks, bytes, isCut } of found.slice(0, wanted)) {
-      if (isCut && afterId !== undefined && messages.length > 0)
+      if ((isCut || leftBytes <= 0) && afterId !== undefined && messages.length > 0)
         return { messages, next_cursor: toMessageCursor(afterId) };
       const leftOutCount = isCut ? (await countBlocks(database, message)) - blocks.length : 0;
       messages.push({ ...message, content_blocks: blocks, left_out_block_count: leftOutCount });

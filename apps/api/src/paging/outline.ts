@@ -32,12 +32,12 @@ export async function readOutline(
   for (;;) {
     const afterId = messages.at(-1)?.id;
     const found = await readOutlineMessages(database, rowSet, { afterId, limit: MESSAGES_PER_READ, contains });
-    messages.push(...found);
-    for (const { content_blocks: blocks } of found) {
+    messages.push(...found.messages);
+    for (const { content_blocks: blocks } of found.messages) {
       blockCount += blocks.length;
       isCut ||= blocks.length > MAX_OUTLINE_BLOCKS;
     }
-    if (found.length < MESSAGES_PER_READ) break;
+    if (found.isLast) break;
     if (messages.length >= MAX_MESSAGES || blockCount >= MAX_BLOCKS) {
       isCut = true;
       break;

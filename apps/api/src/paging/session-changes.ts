@@ -9,34 +9,38 @@ import {
 import { readUncutLength } from '@recount/core';
 import { type Database, type EditCall, type RowSetKey, readEdits } from '@recount/db';
 
-/** Inputs may be as large as a row allows: 100 of them are at most a few megabytes. */
 const EDITS_PER_READ = 100;
+/** In memory while they are read, besides one input. */
+const BYTES_PER_READ = 4 * 1024 * 1024;
+/** Characters of different paths in memory, and a hundred for each path. Further ones count as one without a path. */
+const MAX_PATHS_LENGTH = 8 * 1024 * 1024;
 
 type Changes = Omit<SessionChanges, 'session_id' | 'transcript_id'>;
 type FileChanges = Changes['by_file'][number];
 
 /** The changes that the edits of a transcript added to and removed from files, according to their inputs. */
 export async function readSessionChanges(database: Database, rowSet: RowSetKey): Promise<Changes> {
-  const byFile = new Map<string | null, FileChanges>();
+  const byFile = new ChangedFiles();
   const totals = { edits: 0, lines_added: 0, lines_removed: 0, whole_file_edits: 0, unknown_edits: 0 };
   for (let page: EditCall[] = []; ; ) {
-    page = await readEdits(database, rowSet, { afterNumber: page.at(-1)?.call_number, limit: EDITS_PER_READ });
+    const range = { afterNumber: page.at(-1)?.call_number, limit: EDITS_PER_READ, maxBytes: BYTES_PER_READ };
+    page = await readEdits(database, rowSet, range);
+    if (page.length === 0) break;
     for (const { file_path: calledPath, tool_input: input } of page) {
       const edits = hasCutText(input) ? [] : [...toEdits(input), ...toPatchEdits(input)];
       totals.edits += 1;
       if (edits.length === 0) totals.unknown_edits += 1;
       if (edits.some(({ isWholeFile }) => isWholeFile)) totals.whole_file_edits += 1;
       const paths = new Set([calledPath, ...edits.flatMap(({ path }) => path ?? [])]);
-      for (const path of paths) fileOf(byFile, path).edits += 1;
-      for (const edit of edits) addLines(edit, [totals, fileOf(byFile, edit.path ?? calledPath)]);
+      for (const path of paths) byFile.get(path).edits += 1;
+      for (const edit of edits) addLines(edit, [totals, byFile.get(edit.path ?? calledPath)]);
     }
-    if (page.length < EDITS_PER_READ) break;
   }
   const lines = (file: FileChanges): number => file.lines_added + file.lines_removed;
   return {
     ...totals,
-    files: [...byFile.keys()].filter((path) => path !== null).length,
-    by_file: [...byFile.values()].sort((a, b) => lines(b) - lines(a)).slice(0, MAX_CHANGED_FILES),
+    files: byFile.all.filter(({ file_path: path }) => path !== null).length,
+    by_file: byFile.all.sort((a, b) => lines(b) - lines(a)).slice(0, MAX_CHANGED_FILES),
   };
 }
 
@@ -46,12 +50,23 @@ function hasCutText(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(hasCutText);
 }
 
-function fileOf(byFile: Map<string | null, FileChanges>, path: string | null): FileChanges {
-  const known = byFile.get(path);
-  if (known !== undefined) return known;
-  const file = { file_path: path, edits: 0, lines_added: 0, lines_removed: 0 };
-  byFile.set(path, file);
-  return file;
+class ChangedFiles {
+  readonly #files = new Map<string | null, FileChanges>();
+  #pathsLength = 0;
+
+  get(path: string | null): FileChanges {
+    const known = this.#files.get(path);
+    if (known !== undefined) return known;
+    if (path !== null && this.#pathsLength >= MAX_PATHS_LENGTH) return this.get(null);
+    this.#pathsLength += (path?.length ?? 0) + 100;
+    const file = { file_path: path, edits: 0, lines_added: 0, lines_removed: 0 };
+    this.#files.set(path, file);
+    return file;
+  }
+
+  get all(): FileChanges[] {
+    return [...this.#files.values()];
+  }
 }
 
 function addLines(edit: Edit, sums: readonly Pick<FileChanges, 'lines_added' | 'lines_removed'>[]): void {

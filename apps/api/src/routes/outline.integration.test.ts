@@ -12,6 +12,7 @@ import {
   toContextTokens,
   toConversation,
 } from '@recount/contract';
+import { readOutlineMessages } from '@recount/db';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestApi, type TestApi } from '../testing/test-api.ts';
 import { toLine } from '../testing/transcript-lines.ts';
@@ -141,6 +142,43 @@ describe('GET /v1/sessions/{session_id}/outline', () => {
   ])('finds the turns that contain %s', async (contains, ordinals) => {
     const { turns } = await read<Outline>(`/v1/sessions/${ODD}/outline?contains=${encodeURIComponent(contains)}`);
     expect(turns.map(({ ordinal }) => ordinal)).toEqual(ordinals);
+  });
+
+  it('holds a thousand parts of a message, reads no more at a time than fit into memory, and finds results by long ids', async () => {
+    const WIDE = 'wide-session';
+    const id = (index: number): string => `${'i'.repeat(200)}${index}`;
+    const parts = Array.from({ length: 1100 }, (_, index) => ({ type: 'text', text: `${index} ${'x'.repeat(500)}` }));
+    const calls = [1, 2].map((index) => ({ type: 'tool_use', id: id(index), name: 'Bash', input: {} }));
+    const results = [2, 1].map((index) => ({ type: 'tool_result', tool_use_id: id(index), content: 'done' }));
+    const lines = [
+      toLine(WIDE, 0, { type: 'assistant', message: { id: 'a', role: 'assistant', content: calls } }),
+      ...results.map((result, index) => toLine(WIDE, 1 + index, { type: 'user', message: { content: [result] } })),
+      ...Array.from({ length: 12 }, (_, index) =>
+        toLine(WIDE, 3 + index, { type: 'user', message: { content: parts } }),
+      ),
+    ];
+    await api.upload(lines.join(''), { session_id: WIDE, path: `/p/${WIDE}.jsonl` });
+    await api.work();
+
+    const outline = await read<Outline>(`/v1/sessions/${WIDE}/outline`);
+    expect(outline).toMatchObject({ message_count: 15, is_cut: true });
+    expect(outline.turns.map(({ ordinal }) => ordinal)).toEqual([
+      0,
+      ...Array.from({ length: 12 }, (_, index) => 3 + index),
+    ]);
+    expect(outline.turns[0]?.result_ordinals).toEqual([2, 1]);
+    const { rows } = await api.database.pool.query<{ workspaceId: string; rowSetId: string }>(
+      `SELECT workspace_id AS "workspaceId", row_set_id AS "rowSetId" FROM recount.transcripts WHERE session_id = $1`,
+      [WIDE],
+    );
+    const page = await readOutlineMessages(api.database.database, rows[0] as (typeof rows)[0], { limit: 250 });
+    expect(page.isLast).toBe(false);
+    const blocks = page.messages.flatMap((message) => message.content_blocks);
+    expect(blocks.length).toBeLessThanOrEqual(10_000);
+    // The first parts of a prompt may hold its title.
+    expect(blocks.filter(({ content_text }) => (content_text?.length ?? 0) > 40)).toHaveLength(
+      8 * (page.messages.length - 3),
+    );
   });
 
   it('points to the messages of its turns', async () => {

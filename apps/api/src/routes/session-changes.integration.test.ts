@@ -55,6 +55,22 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
+it('counts files beyond what memory holds as one without a path', async () => {
+  const FILES = 'files-session';
+  const paths = Array.from({ length: 90 }, (_, index) => `/${index}/${'p'.repeat(100_000)}`);
+  const lines = paths.map((path, index) => {
+    const input = { patch: `*** Begin Patch\n*** Add File: ${path}\n+line\n*** End Patch` };
+    const content = [{ type: 'tool_use', id: `p${index}`, name: 'Edit', input }];
+    const message = { id: `m${index}`, role: 'assistant', content };
+    return toLine(FILES, index, { type: 'assistant', message });
+  });
+  await api.upload(lines.join(''), { session_id: FILES, path: `/p/${FILES}.jsonl` });
+  await api.work();
+  const changes = await read(FILES);
+  expect(changes).toMatchObject({ edits: 90, lines_added: 90, files: 84 });
+  expect(changes.by_file.find(({ file_path: path }) => path === null)).toMatchObject({ lines_added: 6 });
+});
+
 it('sums the lines of edits that did not fail, and reports those it cannot count', async () => {
   expect(await read(SESSION)).toMatchObject({
     session_id: SESSION,

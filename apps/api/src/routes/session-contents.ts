@@ -8,7 +8,8 @@ import {
   sessionParamsSchema,
   sessionTranscriptQuerySchema,
 } from '@recount/contract';
-import { readSessionCosts } from '@recount/db';
+import { type Database, readSessionCosts } from '@recount/db';
+import pLimit from 'p-limit';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { addAttachments } from '../paging/add-attachments.ts';
 import { listMessagePage } from '../paging/list-pages.ts';
@@ -75,8 +76,15 @@ const GET_SESSION_COSTS = {
   },
 } as const;
 
+/** Outlines and changes of whole sessions are made in memory, up to about 100 MB each; further ones wait. */
+const MAX_CONCURRENT_SUMMARIES = 2;
+
 /** The contents of a session, its messages, an outline of them, its changes to files, its costs. */
 export function addSessionContentRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): void {
+  const limitSummaries = pLimit(MAX_CONCURRENT_SUMMARIES);
+  const summarize = <Result>(read: (snapshot: Database) => Promise<Result>): Promise<Result> =>
+    limitSummaries(() => deps.database.withSnapshot(read));
+
   app.get('/v1/sessions/:session_id/messages', LIST_SESSION_MESSAGES, async (request) => {
     const workspaceId = workspaceOf(request);
     const { transcript_id, from_message_id: fromId, limit, cursor, max_bytes: maxBytes } = request.query;
@@ -100,7 +108,7 @@ export function addSessionContentRoutes(app: ApiApp, deps: Pick<ApiDependencies,
   app.get('/v1/sessions/:session_id/outline', GET_SESSION_OUTLINE, async (request) => {
     const workspaceId = workspaceOf(request);
     const { transcript_id, contains } = request.query;
-    return await deps.database.withSnapshot(async (snapshot) => {
+    return await summarize(async (snapshot) => {
       const session = await requireSession(snapshot, workspaceId, request.params.session_id);
       const transcriptId = transcript_id ?? session.primary_transcript_id;
       const rowSetId = await requireRows(snapshot, session, transcriptId);
@@ -111,7 +119,7 @@ export function addSessionContentRoutes(app: ApiApp, deps: Pick<ApiDependencies,
 
   app.get('/v1/sessions/:session_id/changes', GET_SESSION_CHANGES, async (request) => {
     const workspaceId = workspaceOf(request);
-    return await deps.database.withSnapshot(async (snapshot) => {
+    return await summarize(async (snapshot) => {
       const session = await requireSession(snapshot, workspaceId, request.params.session_id);
       const transcriptId = request.query.transcript_id ?? session.primary_transcript_id;
       const rowSetId = await requireRows(snapshot, session, transcriptId);

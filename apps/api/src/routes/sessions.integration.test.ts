@@ -3,6 +3,7 @@ import {
   messageListSchema,
   type SessionList,
   sessionDetailSchema,
+  sessionDocumentSchema,
   sessionListSchema,
   type UploadReceipt,
 } from '@recount/contract';
@@ -330,6 +331,66 @@ describe('GET /v1/sessions/{id}', () => {
       );
     }
     await expectProblem(await api.fetch('/v1/sessions/texts/messages?max_bytes=0'), 400, 'invalid-request');
+  });
+
+  it('counts metadata, ids and the values of JSON for the limit of a page, a document and the changes', async () => {
+    const fields = Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`f${index}`, 'x'.repeat(500)]));
+    const notices = Array.from({ length: 30 }, (_, index) =>
+      toLine('metadata', index, { type: 'system', content: 'a', compactMetadata: fields }),
+    );
+    const calls = Array.from({ length: 40 }, (_, index) => ({
+      ...{ type: 'tool_use', id: `${index}${'é'.repeat(480)}`, name: 'n'.repeat(480), input: {} },
+    }));
+    const named = toLine('ids', 0, { type: 'assistant', message: { role: 'assistant', content: calls } });
+    const input = { edits: Array.from({ length: 60_000 }, () => ({})) };
+    const edits = Array.from({ length: 10 }, (_, index) => {
+      const content = [{ type: 'tool_use', id: `e${index}`, name: 'MultiEdit', input }];
+      return toLine('dense', index, { type: 'assistant', message: { id: `m${index}`, role: 'assistant', content } });
+    });
+    const marked = Array.from({ length: 10 }, (_, index) =>
+      toLine('marked', index, { type: 'user', message: { role: 'user', content: '<'.repeat(250_000) } }),
+    );
+    for (const lines of [notices, [named], edits, marked]) await upload(lines.join(''));
+    await api.work();
+
+    const page = async (session: string, query = ''): Promise<MessageList> =>
+      await read<MessageList>(`/v1/sessions/${session}/messages?limit=500${query}`);
+    expect((await page('metadata')).messages).toHaveLength(30);
+    expect((await page('metadata', '&max_bytes=30000')).messages.length).toBeLessThan(5);
+    expect((await page('ids', '&max_bytes=20000')).messages[0]?.left_out_block_count).toBeGreaterThan(25);
+    const found: MessageList['messages'] = [];
+    for (let cursor = ''; ; ) {
+      const { messages, next_cursor: next } = await page('dense', cursor);
+      expect(messages.length).toBeLessThan(3);
+      found.push(...messages);
+      if (next === null) break;
+      cursor = `&cursor=${next}`;
+    }
+    expect(found.map(({ ordinal, content_blocks: blocks }) => [ordinal, blocks.length])).toEqual(
+      edits.map((_, index) => [index, 1]),
+    );
+    for (const session of ['dense', 'marked']) {
+      const document = sessionDocumentSchema.parse(await read(`/v1/sessions/${session}/document?format=json`));
+      expect(document.isCut).toBe(true);
+      expect(document.messages.length).toBeGreaterThan(1);
+    }
+    expect(await read('/v1/sessions/dense/changes')).toMatchObject({ edits: 10, unknown_edits: 10 });
+  });
+
+  it('has fifty sub-agents in a document, and says that there are more', async () => {
+    const readDocument = async () =>
+      sessionDocumentSchema.parse(await read('/v1/sessions/many-agents/document?format=json'));
+    const subagents = Array.from({ length: 51 }, (_, index) => `a${index}`);
+    await upload(toTranscript('many-agents', 2), { path: '/p/many-agents.jsonl' });
+    for (const [index, agentId] of subagents.entries()) {
+      await upload(toTranscript('many-agents', 2, { agentId }), {
+        path: `/p/many-agents/subagents/agent-${agentId}.jsonl`,
+      });
+      if (index < 49) continue;
+      await api.work();
+      const { subagents: shown, isCut } = await readDocument();
+      expect([shown.length, isCut]).toEqual([50, index > 49]);
+    }
   });
 
   it('finds any existing id', async () => {

@@ -108,8 +108,8 @@ function toSessionsQuery(filter: ReportFilter): SQL {
     ORDER BY s.first_timestamp NULLS LAST, s.session_id`;
 }
 
-/** Rows held in memory at a time. */
-const EXPORT_BATCH_ROWS = 1000;
+/** Rows held in memory at a time; so few, because the metadata of a message may have a few hundred kilobytes. */
+const EXPORT_BATCH_ROWS = 100;
 
 export type ExportRow = Record<string, unknown>;
 

@@ -54,6 +54,15 @@ it('writes row groups as they fill, which a reader restores exactly', async () =
   }
 });
 
+it('ends a row group early if its texts are very long', async () => {
+  const rows = [10, 10, 500, 10, 600].map((length) => ['x'.repeat(length), 1, '1', null, true, { a: 'x' }]);
+  const encoder = createParquetEncoder(COLUMNS, { rowGroupRows: 4, rowGroupLength: 500 });
+  const chunks = [encoder.start(), encoder.encode(rows), encoder.end()] as Uint8Array[];
+  const file = Uint8Array.from(Buffer.concat(chunks)).buffer;
+  expect(parquetMetadata(file).row_groups.map(({ num_rows }) => Number(num_rows))).toEqual([3, 2]);
+  expect((await parquetReadObjects({ file })).map(({ name }) => String(name).length)).toEqual([10, 10, 500, 10, 600]);
+});
+
 it('refuses a cost that the column cannot hold, rather than storing another', () => {
   expect(() => encode([[['a', 1, '99999999.9999999999', null, true, null]]], 10)).not.toThrow();
   expect(() => encode([[['a', 1, '100000000', null, true, null]]], 10)).toThrow('does not fit into Parquet');

@@ -4,6 +4,8 @@ import type { ExportEncoder, ExportValue } from './export-encoders.ts';
 
 /** Rows in a row group, which writer and reader hold in memory as a whole. */
 const ROW_GROUP_ROWS = 10_000;
+/** Characters of texts and JSON in a row group, which ends earlier if they are very long. */
+const ROW_GROUP_LENGTH = 32 * 1024 * 1024;
 
 const TYPES: Readonly<Record<ExportColumnType, Omit<SchemaElement, 'name'>>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
@@ -16,12 +18,15 @@ const TYPES: Readonly<Record<ExportColumnType, Omit<SchemaElement, 'name'>>> = {
 };
 
 /**
- * Parquet with `rowGroupRows` rows in each row group. Counts are INT64, costs DECIMAL(18, 10), times TIMESTAMP_MILLIS
+ * Parquet with `rowGroupRows` rows in each row group, fewer if their texts are longer than `rowGroupLength`. Counts are INT64, costs DECIMAL(18, 10), times TIMESTAMP_MILLIS
  * in UTC, JSON is text; every column is optional.
  */
 export function createParquetEncoder(
   columns: readonly ExportColumn[],
-  { rowGroupRows = ROW_GROUP_ROWS }: { rowGroupRows?: number } = {},
+  {
+    rowGroupRows = ROW_GROUP_ROWS,
+    rowGroupLength = ROW_GROUP_LENGTH,
+  }: { rowGroupRows?: number; rowGroupLength?: number } = {},
 ): ExportEncoder {
   const bytes = new ByteWriter();
   const schema: SchemaElement[] = [
@@ -29,15 +34,14 @@ export function createParquetEncoder(
     ...columns.map(({ name, type }): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...TYPES[type] })),
   ];
   const writer = new ParquetWriter({ writer: bytes, schema, createdBy: 'recount' });
-  let group: (readonly ExportValue[])[] = [];
+  let group: unknown[][] = [];
+  let groupLength = 0;
 
   const writeGroup = (): void => {
     if (group.length === 0) return;
-    const columnData = columns.map(({ name, type }, index) => ({
-      name,
-      data: group.map((row) => toStoredValue(row[index], type)),
-    }));
+    const columnData = columns.map(({ name }, index) => ({ name, data: group.map((row) => row[index]) }));
     group = [];
+    groupLength = 0;
     void writer.write({ columnData, rowGroupSize: rowGroupRows });
   };
 
@@ -52,8 +56,10 @@ export function createParquetEncoder(
     start: take,
     encode(rows) {
       for (const row of rows) {
-        group.push(row);
-        if (group.length === rowGroupRows) writeGroup();
+        const stored = columns.map(({ type }, index) => toStoredValue(row[index], type));
+        group.push(stored);
+        for (const value of stored) groupLength += typeof value === 'string' ? value.length : 0;
+        if (group.length === rowGroupRows || groupLength >= rowGroupLength) writeGroup();
       }
       return take();
     },

@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, getTableColumns, gt, gte, inArray, type PgColumn, sql } from '../drizzle.cjs';
 import { contentBlocks, transcriptMessages } from '../schema/messages.ts';
+import { toJsonBytes, toTextBytes } from './row-bytes.ts';
 
 type MessageRow = typeof transcriptMessages.$inferSelect;
 export type ContentBlockRow = typeof contentBlocks.$inferSelect;
@@ -9,7 +10,7 @@ export interface ListedMessage {
   message: MessageRow;
   /** In order; the first ones if there are more than the limit. */
   blocks: ContentBlockRow[];
-  /** Bytes that count for the limit. */
+  /** Bytes of the message and of these blocks that count for the limit. */
   bytes: number;
   /** True if blocks of it may be left out. */
   isCut: boolean;
@@ -20,14 +21,14 @@ interface MessagePageQuery {
   fromId?: string | undefined;
   limit: number;
   /**
-   * Blocks that begin after this many bytes, over all messages, are left out. A block is as long as its texts and
-   * metadata, and `BLOCK_BYTES`. By default none is left out.
+   * Blocks that begin after this many bytes of blocks, over all messages, are left out. A block is as long as its texts,
+   * names, input and metadata as they are in memory, and `BLOCK_BYTES`. By default none is left out.
    */
   maxBytes?: number | undefined;
 }
 
-/** The ids and numbers of a block as JSON, about. */
-export const BLOCK_BYTES = 500;
+/** The numbers and the separate id of a block as JSON, about. */
+const BLOCK_BYTES = 500;
 
 /**
  * Messages of a transcript, by its `row_set_id`, in order with their blocks, at most `limit`, after the one with id
@@ -62,7 +63,7 @@ export async function listMessages(
     return {
       message,
       blocks: held.map(({ bytes: _bytes, isLeftOut: _isLeftOut, ...block }) => block),
-      bytes: held.reduce((sum, { bytes }) => sum + bytes, 0),
+      bytes: held.reduce((sum, { bytes }) => sum + bytes, JSON.stringify(message).length),
       isCut: firstLeftOut !== undefined && message.id >= firstLeftOut,
     };
   });
@@ -88,10 +89,10 @@ async function readBlocks(
   maxBytes = Number.MAX_SAFE_INTEGER,
 ) {
   const { content_text, thinking_text, result_text, tool_input, metadata, ...keys } = getTableColumns(contentBlocks);
-  // A text's length is in its header. The text is not read for it, unlike JSON.
-  const bytes = sql<number>`(coalesce(octet_length(${content_text}), 0) + coalesce(octet_length(${thinking_text}), 0)
-    + coalesce(octet_length(${result_text}), 0) + coalesce(octet_length(${tool_input}::text), 0)
-    + octet_length(${metadata}::text) + ${sql.raw(String(BLOCK_BYTES))})`;
+  const names = [keys.block_type, keys.tool_name, keys.tool_use_id, keys.tool_result_id];
+  const texts = [content_text, thinking_text, result_text, ...names];
+  const bytes = sql<number>`(${sql.join([...texts.map(toTextBytes), toJsonBytes(tool_input), toJsonBytes(metadata)], sql` + `)}
+    + ${sql.raw(String(BLOCK_BYTES))})`;
   const isLeftOut = sql<boolean>`coalesce(sum(${bytes}) OVER (ORDER BY ${keys.message_id}, ${keys.block_order}
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) >= ${maxBytes}`;
   const ifHeld = <Value>(column: PgColumn) => sql<Value>`CASE WHEN NOT ${isLeftOut} THEN ${column} END`;

@@ -38,52 +38,90 @@ const BLANKS =
 const BEGINNING_LENGTH = 40;
 /** Enough for the titles of most prompts. */
 const PROMPT_LENGTH = 400;
+/** The blocks of a prompt that may hold its title. */
+const TITLE_BLOCKS = 8;
+/** Ids of agents are shorter. Hashes of longer ones are enough to find the results of calls. */
+const ID_LENGTH = 64;
 
 /** Blocks of a message in an outline, more than any message of a real agent has. */
 export const MAX_OUTLINE_BLOCKS = 1000;
+/** Blocks in memory while they are read. */
+const BLOCKS_PER_READ = 10_000;
+
+interface OutlinePage {
+  messages: OutlineMessage[];
+  /** True if there are no messages after these. */
+  isLast: boolean;
+}
 
 /**
- * Messages of a transcript in order, without their texts, at most `limit`, after the one with id `afterId`, each with
- * its first blocks, one more than `MAX_OUTLINE_BLOCKS` at most.
+ * Messages of a transcript in order, without their texts, at most `limit`, fewer if they have very many blocks, after the
+ * one with id `afterId`, each with its first blocks, one more than `MAX_OUTLINE_BLOCKS` at most. Ids of calls are short.
  */
 export async function readOutlineMessages(
   database: Database,
-  { workspaceId, rowSetId }: RowSetKey,
+  rowSet: RowSetKey,
   {
     afterId = '',
     limit,
     contains = '',
   }: { afterId?: string | undefined; limit: number; contains?: string | undefined },
-): Promise<OutlineMessage[]> {
-  const { rows } = await database.execute<Record<string, unknown> & OutlineMessage>(sql`
+): Promise<OutlinePage> {
+  const { workspaceId, rowSetId } = rowSet;
+  const { rows: messages } = await database.execute<
+    Record<string, unknown> & Omit<OutlineMessage, 'content_blocks'>
+  >(sql`
     SELECT m.id, m.ordinal, m.message_type, m.tokens_in::float8 AS tokens_in, m.cache_read::float8 AS cache_read,
       m.cache_write::float8 AS cache_write, m.cost_usd::float8 AS cost_usd,
       jsonb_strip_nulls(jsonb_build_object(
         'isMeta', m.metadata -> 'isMeta', 'isCompactSummary', m.metadata -> 'isCompactSummary', 'level', m.metadata -> 'level',
         'error', CASE WHEN m.metadata ? 'error' THEN true END,
-        'compactMetadata', CASE WHEN m.metadata ? 'compactMetadata' THEN true END)) AS metadata,
-      coalesce(blocks.content_blocks, '[]') AS content_blocks
+        'compactMetadata', CASE WHEN m.metadata ? 'compactMetadata' THEN true END)) AS metadata
+    FROM ${transcriptMessages} AS m
+    WHERE m.workspace_id = ${workspaceId} AND m.row_set_id = ${rowSetId} AND m.id > ${afterId}
+    ORDER BY m.id LIMIT ${limit}`);
+  const blocks = await readBlocks(
+    database,
+    rowSet,
+    messages.map(({ id }) => id),
+    contains,
+  );
+  const blocksByMessage = Map.groupBy(blocks, ({ message_id }) => message_id);
+  const found = messages.map((message) => ({ ...message, content_blocks: blocksByMessage.get(message.id) ?? [] }));
+  if (blocks.length < BLOCKS_PER_READ) return { messages: found, isLast: messages.length < limit };
+  // The last message that has blocks may have more of them.
+  const end = found.findIndex(({ id }) => id === blocks.at(-1)?.message_id);
+  return { messages: found.slice(0, Math.max(1, end)), isLast: false };
+}
+
+/** The blocks of messages, in order, until there are `BLOCKS_PER_READ`. */
+async function readBlocks(
+  database: Database,
+  { workspaceId, rowSetId }: RowSetKey,
+  messageIds: readonly string[],
+  contains: string,
+): Promise<(OutlineBlock & { message_id: string })[]> {
+  const toId = (column: string) => sql`CASE WHEN length(b.${sql.identifier(column)}) > ${ID_LENGTH}::int
+    THEN md5(b.${sql.identifier(column)}) ELSE b.${sql.identifier(column)} END AS ${sql.identifier(column)}`;
+  const { rows } = await database.execute<Record<string, unknown> & OutlineBlock & { message_id: string }>(sql`
+    SELECT m.id AS message_id, b.*
     FROM (
-      SELECT * FROM ${transcriptMessages}
-      WHERE workspace_id = ${workspaceId} AND row_set_id = ${rowSetId} AND id > ${afterId}
-      ORDER BY id LIMIT ${limit}
+      SELECT id, message_type FROM ${transcriptMessages}
+      WHERE workspace_id = ${workspaceId} AND row_set_id = ${rowSetId} AND id = ANY(${sql.param([...messageIds])}::text[])
     ) AS m
     CROSS JOIN LATERAL (
-      SELECT json_agg(json_build_object(
-        'block_type', b.block_type, 'tool_name', b.tool_name, 'tool_kind', b.tool_kind, 'tool_use_id', b.tool_use_id,
-        'tool_result_id', b.tool_result_id, 'is_error', b.is_error,
-        'content_text', left(ltrim(b.content_text, ${BLANKS}::text),
-          CASE m.message_type WHEN 'user' THEN ${PROMPT_LENGTH}::int ELSE ${BEGINNING_LENGTH}::int END),
-        'thinking_text', left(ltrim(b.thinking_text, ${BLANKS}::text), 1),
-        'is_match', ${contains}::text <> '' AND position(lower(${contains}::text) IN lower(concat_ws(E'\n',
-          b.content_text, b.thinking_text, b.tool_name, b.tool_input::text, b.result_text))) > 0
-      ) ORDER BY b.block_order) AS content_blocks
-      FROM (
-        SELECT * FROM ${contentBlocks} AS b
-        WHERE b.workspace_id = ${workspaceId} AND b.row_set_id = m.row_set_id AND b.message_id = m.id
-        ORDER BY b.block_order LIMIT ${MAX_OUTLINE_BLOCKS + 1}
-      ) AS b
-    ) AS blocks
-    ORDER BY m.id`);
+      SELECT b.block_order, b.block_type, left(b.tool_name, 1) AS tool_name, b.tool_kind, ${toId('tool_use_id')},
+        ${toId('tool_result_id')}, b.is_error,
+        left(ltrim(b.content_text, ${BLANKS}::text), CASE WHEN m.message_type = 'user' AND b.block_order < ${TITLE_BLOCKS}::int
+          THEN ${PROMPT_LENGTH}::int ELSE ${BEGINNING_LENGTH}::int END) AS content_text,
+        left(ltrim(b.thinking_text, ${BLANKS}::text), 1) AS thinking_text,
+        ${contains}::text <> '' AND position(lower(${contains}::text) IN lower(concat_ws(E'\n',
+          b.content_text, b.thinking_text, b.tool_name, b.tool_input::text, b.result_text))) > 0 AS is_match
+      FROM ${contentBlocks} AS b
+      WHERE b.workspace_id = ${workspaceId} AND b.row_set_id = ${rowSetId} AND b.message_id = m.id
+      ORDER BY b.block_order LIMIT ${MAX_OUTLINE_BLOCKS + 1}
+    ) AS b
+    ORDER BY m.id, b.block_order
+    LIMIT ${BLOCKS_PER_READ}`);
   return rows;
 }

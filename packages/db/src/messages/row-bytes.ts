@@ -1,0 +1,14 @@
+import { type PgColumn, type SQL, sql } from '../drizzle.cjs';
+
+/** Each object, list and short text of parsed JSON takes about as much memory, however few bytes it has. */
+const VALUE_BYTES = 60;
+
+/** Bytes of a text; 0 for null. Its length is in its header, so the text is not read. */
+export const toTextBytes = (column: PgColumn): SQL => sql`coalesce(octet_length(${column}), 0)`;
+
+/** Bytes that JSON takes in memory once it is parsed, about; 0 for null. Commas and brackets in its texts count as values, too. */
+export const toJsonBytes = (column: PgColumn | SQL): SQL => {
+  const text = sql`${column}::text`;
+  const values = sql`octet_length(${text}) - octet_length(translate(${text}, '{[,', ''))`;
+  return sql`coalesce(octet_length(${text}) + ${sql.raw(String(VALUE_BYTES))} * (${values}), 0)`;
+};
