@@ -43,6 +43,18 @@ async function listNames(response: Promise<Response>, key: string): Promise<unkn
   return (breakdowns?.[0]?.rows ?? rows).flatMap((row) => row[key] ?? []);
 }
 
+it('are not told by what findings were dismissed for', async () => {
+  const headers = { 'content-type': 'application/json' };
+  const body = JSON.stringify({ kind: 'cold-cache', subject_type: 'person', subject: 'bob' });
+  expect((await api.fetch('/v1/findings/dismissals', { method: 'POST', headers, body })).status).toBe(201);
+  const reader = { workspaceId: HOME_WORKSPACE, name: 'reader', scopes: ['read'] as const };
+  const { key } = await createApiKey(api.database.database, reader);
+  const answer = await fetch(`${api.url}/v1/findings/dismissals`, { headers: { authorization: `Bearer ${key}` } });
+  expect(await answer.json()).toMatchObject({
+    dismissals: [{ subject_type: 'person', subject: expect.stringMatching(/^person-[0-9a-f]{10}$/) }],
+  });
+});
+
 it('are not told by the order of rows with equal figures, in any report', async () => {
   const document = (await (await getAsViewer('/openapi.json')).json()) as { paths: Record<string, object> };
   const paths = Object.keys(document.paths).filter((path) => path.startsWith('/v1/analytics/'));

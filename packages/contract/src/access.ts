@@ -118,5 +118,11 @@ export const PERSON_FIELDS: ReadonlyMap<string, 'person' | 'machine'> = new Map(
   ['machine', 'machine'],
 ]);
 
+/** The kind of name that a field of this object holds; undefined if it holds none. `subject_type` says it of a subject. */
+export function toNamed(name: string, of: object): 'person' | 'machine' | undefined {
+  if (name === 'subject' && 'subject_type' in of && of.subject_type === 'person') return 'person';
+  return PERSON_FIELDS.get(name);
+}
+
 /** Query parameters that compare with texts, so that the number of answers tells what texts say. */
 export const TEXT_PARAMETERS: ReadonlySet<string> = new Set(['q', 'prompt', 'contains', 'file', 'tag']);

@@ -1,4 +1,4 @@
-import { isTextField, PERSON_FIELDS } from '@recount/contract/access';
+import { isTextField, PERSON_FIELDS, toNamed } from '@recount/contract/access';
 
 /** The parts of an answer that a reader may see. */
 export interface Mask {
@@ -69,10 +69,11 @@ export function maskAnswer(answer: unknown, mask: Mask): unknown {
     const shown = mask.rename === undefined ? value : hideCandidates(value);
     return Object.fromEntries(
       Object.entries(shown).map(([name, member]) => {
-        if (isTextField(name, value))
-          return [name, mask.keepsTexts(sessionId, sender) ? member : toEmpty(name, member, sessionId)];
-        const named = PERSON_FIELDS.get(name);
+        const isText = isTextField(name, value);
+        if (isText && !mask.keepsTexts(sessionId, sender)) return [name, toEmpty(name, member, sessionId)];
+        const named = toNamed(name, value);
         if (named !== undefined) return [name, renameAll(named, member, mask)];
+        if (isText) return [name, member];
         if (mask.rename !== undefined && isWords(name, member)) return [name, []];
         return [name, visit(member, sessionId)];
       }),

@@ -63,6 +63,7 @@ async function startReceiver(answer: Answer): Promise<{ url: string; received: R
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook/secret-path`, received };
 }
 
+const SWITCH = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other';
 const accept: Answer = (response) => response.writeHead(204).end();
 const answerWith =
   (status: number, headers: Record<string, string> = {}): Answer =>
@@ -145,6 +146,7 @@ describe('a webhook', () => {
   it.each<[string, Answer, string]>([
     ['redirects', answerWith(302, { location: 'http://127.0.0.1:1/' }), 'The receiver answered 302'],
     ['breaks the connection', (response) => response.socket?.destroy(), 'The connection failed: ECONNRESET'],
+    ['wants another protocol', (response) => response.socket?.end(`${SWITCH}\r\n\r\n`), 'The receiver answered 101'],
     ['does not answer', () => undefined, 'The receiver did not answer in time'],
   ])('waits for another attempt if the receiver %s', async (_what, answer, reason) => {
     const { url, received } = await startReceiver(answer);

@@ -75,6 +75,10 @@ function readAnswer(request: ClientRequest, body: string, signal: AbortSignal): 
     answer.on('error', () => undefined);
     resolve(answer);
   });
+  request.on('upgrade', (_answer, socket) => {
+    socket.destroy();
+    reject(new AlertDeliveryError('The receiver answered 101'));
+  });
   request.on('error', (error: NodeJS.ErrnoException) => {
     const reason = signal.aborted ? 'The receiver did not answer in time' : `The connection failed: ${toCode(error)}`;
     reject(new AlertDeliveryError(reason));
