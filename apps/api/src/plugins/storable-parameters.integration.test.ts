@@ -33,6 +33,18 @@ it('no parameter of any operation with NUL in it causes an internal error', asyn
   expect(count).toBeGreaterThan(200);
 });
 
+it('refuses a body with half of a character, and takes a whole one, also as two escapes', async () => {
+  const put = (name: string) =>
+    api.fetch('/v1/plans', {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: `{"plans":[{"name":"${name}","person":"ada","agent":"codex","monthly_usd":1}]}`,
+    });
+  for (const half of ['\\ud800', 'a\\uDFFF', '\\\\\\ud800'])
+    await expectProblem(await put(half), 400, 'invalid-request');
+  for (const whole of ['\\ud83d\\ude00', '\\\\ud800', '😀']) expect((await put(whole)).status, whole).toBe(200);
+});
+
 it('a parameter with NUL in it is named, and so is a cursor that contains NUL', async () => {
   await expectProblem(await api.fetch('/v1/shares/%00', { method: 'DELETE' }), 404, 'not-found');
   const problem = await expectProblem(await api.fetch('/v1/search?q=a%00b'), 400, 'invalid-request');
