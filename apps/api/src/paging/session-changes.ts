@@ -10,8 +10,8 @@ import { readUncutLength } from '@recount/core';
 import { type Database, type EditCall, type RowSetKey, readEdits } from '@recount/db';
 
 const EDITS_PER_READ = 100;
-/** In memory while they are read, besides one input. */
-const BYTES_PER_READ = 4 * 1024 * 1024;
+/** Of lines with the edits that are read at a time. An input of empty objects takes twenty times as much memory. */
+const BYTES_PER_READ = 1024 * 1024;
 /** Characters of different paths in memory, and a hundred for each path. Further ones count as one without a path. */
 const MAX_PATHS_LENGTH = 8 * 1024 * 1024;
 

@@ -70,14 +70,14 @@ export async function listMessages(
 }
 
 /**
- * The first messages, at least one, until their lines are far longer than `maxBytes`. Others would be left out, and
- * Postgres would write their inputs as text to measure them.
+ * The first messages, at least one, until their lines are longer than `maxBytes`. Postgres would write the inputs of
+ * others as text to measure them, and leave most of them out.
  */
 function takeLikely(messages: readonly MessageRow[], maxBytes = Number.MAX_SAFE_INTEGER): readonly MessageRow[] {
   let lineBytes = 0;
   const end = messages.findIndex(({ byte_length: byteLength }) => {
     lineBytes += byteLength;
-    return lineBytes > 4 * maxBytes;
+    return lineBytes > maxBytes;
   });
   return end < 0 ? messages : messages.slice(0, Math.max(1, end));
 }

@@ -3,7 +3,6 @@ import { sql } from '../drizzle.cjs';
 import { contentBlocks } from '../schema/messages.ts';
 import { toolCalls } from '../schema/usage.ts';
 import type { RowSetKey } from '../transcripts/transcript-rows.ts';
-import { toJsonBytes } from './row-bytes.ts';
 
 /** A call that edits a file and did not fail. */
 export interface EditCall {
@@ -16,7 +15,7 @@ export interface EditCall {
 
 /**
  * Edits of a transcript in the order of their calls, at most `limit`, after the one with number `afterNumber`; fewer if
- * their inputs take more than `maxBytes` of memory, but at least one if there are any.
+ * their lines are longer than `maxBytes`, but at least one if there are any.
  */
 export async function readEdits(
   database: Database,
@@ -26,7 +25,7 @@ export async function readEdits(
   const { rows } = await database.execute<Record<string, unknown> & EditCall>(sql`
     SELECT call_number, file_path, tool_input
     FROM (
-      SELECT c.call_number, c.file_path, b.tool_input, coalesce(sum(${toJsonBytes(sql`b.tool_input`)}) OVER (
+      SELECT c.call_number, c.file_path, b.tool_input, coalesce(sum(b.byte_length) OVER (
         ORDER BY c.call_number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before
       FROM (
         SELECT * FROM ${toolCalls}
@@ -35,7 +34,7 @@ export async function readEdits(
         ORDER BY call_number LIMIT ${limit}
       ) AS c
       LEFT JOIN LATERAL (
-        SELECT b.tool_input FROM ${contentBlocks} AS b
+        SELECT b.tool_input, b.byte_length FROM ${contentBlocks} AS b
         WHERE b.workspace_id = ${workspaceId} AND b.row_set_id = c.row_set_id AND b.message_id = c.message_id
           AND b.tool_kind = 'edit' AND b.tool_use_id = split_part(c.call_key, '/', -1) AND b.metadata -> 'truncated' IS NULL
         LIMIT 1

@@ -6,9 +6,13 @@ const VALUE_BYTES = 60;
 /** Bytes of a text; 0 for null. Its length is in its header, so the text is not read. */
 export const toTextBytes = (column: PgColumn): SQL => sql`coalesce(octet_length(${column}), 0)`;
 
-/** Bytes that JSON takes in memory once it is parsed, about; 0 for null. Commas and brackets in its texts count as values, too. */
-export const toJsonBytes = (column: PgColumn | SQL): SQL => {
-  const text = sql`${column}::text`;
-  const values = sql`octet_length(${text}) - octet_length(translate(${text}, '{[,', ''))`;
-  return sql`coalesce(octet_length(${text}) + ${sql.raw(String(VALUE_BYTES))} * (${values}), 0)`;
+/**
+ * Bytes that JSON takes in memory once it is parsed, about; 0 for null. Commas and brackets in its texts count as values,
+ * too.
+ */
+export const toJsonBytes = (column: PgColumn): SQL => {
+  const values = sql`octet_length(json) - octet_length(translate(json, '{[,', ''))`;
+  // OFFSET makes Postgres write the text once.
+  return sql`coalesce((SELECT octet_length(json) + ${sql.raw(String(VALUE_BYTES))} * (${values})
+    FROM (SELECT ${column}::text AS json OFFSET 0) AS written), 0)`;
 };
