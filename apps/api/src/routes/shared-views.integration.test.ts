@@ -199,6 +199,8 @@ it('has pseudonyms where the workspace hides names, and is made where admins see
   await Promise.all(['maya', 'noah'].map(upload));
   await api.work();
   const { database } = api.database;
+  const named = await share({ title: 'Named', kind: 'overview' });
+  expect(await open(named.path)).toMatch(/maya/);
   await changeWorkspaceSettings(database, HOME_WORKSPACE, { namesFromPeople: 5, textReaders: 'auditors' });
   try {
     const overview = await open((await share({ title: 'Team', kind: 'overview' })).path);
@@ -208,6 +210,8 @@ it('has pseudonyms where the workspace hides names, and is made where admins see
     const html = await open((await share(subject)).path);
     expect(html).not.toMatch(/maya/);
     expect(readValues(html)).toContain(7);
+    // A page that was made before has them no longer, also within minutes.
+    expect(await open(named.path)).not.toMatch(/maya|noah/);
   } finally {
     await changeWorkspaceSettings(database, HOME_WORKSPACE, { namesFromPeople: null, textReaders: 'readers' });
   }

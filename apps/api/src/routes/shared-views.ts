@@ -52,7 +52,7 @@ export function createViewRenderer(deps: ViewDeps): ViewRenderer {
 
 /**
  * Makes a view's page again, once for all who open it at a time. If that fails, they get the page before, which states
- * its time.
+ * its time. Throws ProblemError if that is empty, because the workspace has changed what everyone may see.
  */
 export function createViewRefresher(
   deps: ViewDeps,
@@ -61,13 +61,15 @@ export function createViewRefresher(
   const underWay = new Map<string, Promise<Uint8Array>>();
   const refresh = async (opened: OpenedShare): Promise<Uint8Array> => {
     const view = sharedViewSchema.safeParse(opened.view);
-    if (!view.success) return opened.page;
+    const isEmpty = opened.page.byteLength === 0;
+    if (!view.success && !isEmpty) return opened.page;
     try {
-      const page = await render(opened.workspaceId, view.data);
+      const page = await render(opened.workspaceId, sharedViewSchema.parse(opened.view));
       await replaceSharedPage(deps.database.database, opened, page);
       return page;
     } catch (error) {
       deps.log.warn({ reason: toFailureReason(error) }, 'shared view not refreshed');
+      if (isEmpty) throw error;
       return opened.page;
     }
   };

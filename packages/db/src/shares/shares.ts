@@ -113,6 +113,8 @@ export interface OpenedShare {
   page: Uint8Array;
   /** Null for a session. */
   view: Record<string, unknown> | null;
+  /** The time of a view's figures, to the microsecond; null for a session. */
+  pageAt: string | null;
   /** True for a view whose figures are older than `VIEW_PAGE_MINUTES`. */
   isOld: boolean;
 }
@@ -132,6 +134,7 @@ export async function openShare(transaction: Database, token: string): Promise<O
     .select({
       page: sessionShares.page,
       view: sessionShares.view,
+      pageAt: sql<string | null>`${sessionShares.page_at}::text`,
       sessionId: sessionShares.session_id,
       creator: sessionShares.actor,
       isOld: sql<boolean>`coalesce(${sessionShares.page_at} < now() - ${sql.raw(`interval '${VIEW_PAGE_MINUTES} minutes'`)}, false)`,
@@ -145,13 +148,13 @@ export async function openShare(transaction: Database, token: string): Promise<O
     .update(sessionShares)
     .set({ opened_count: sql`${sessionShares.opened_count} + 1`, last_opened_at: sql`now()` })
     .where(isMeant);
-  const { page, view, isOld, isNoted, sessionId, creator } = opened;
+  const { page, view, pageAt, isOld, isNoted, sessionId, creator } = opened;
   if (!isNoted) {
     const subjects = toSubjects(id, sessionId);
     const details = { created_by: creator };
     await addAuditEntry(transaction, { workspaceId, actor: `link:${id}`, action: 'share.open', subjects, details });
   }
-  return { workspaceId, id, page, view, isOld };
+  return { workspaceId, id, page, view, pageAt, isOld };
 }
 
 const isOpen = (workspaceId: string, id: string) =>
@@ -162,13 +165,16 @@ const isOpen = (workspaceId: string, id: string) =>
     gt(sessionShares.expires_at, sql`now()`),
   );
 
-/** Stores a newer page of a view, unless its link has ended. */
+/** Stores a newer page of a view, unless its link has ended or another page was stored since then. */
 export async function replaceSharedPage(
   database: Database,
-  { workspaceId, id }: Pick<OpenedShare, 'workspaceId' | 'id'>,
+  { workspaceId, id, pageAt }: Pick<OpenedShare, 'workspaceId' | 'id' | 'pageAt'>,
   page: Uint8Array,
 ): Promise<void> {
-  await database.update(sessionShares).set({ page, page_at: sql`now()` }).where(isOpen(workspaceId, id));
+  await database
+    .update(sessionShares)
+    .set({ page, page_at: sql`now()` })
+    .where(and(isOpen(workspaceId, id), sql`${sessionShares.page_at} = ${pageAt}::timestamptz`));
 }
 
 const toSubjects = (id: string, sessionId: string | null): string[] => (sessionId === null ? [id] : [id, sessionId]);

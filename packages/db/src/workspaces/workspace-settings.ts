@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { TextReaders } from '@recount/contract/access';
 import type { Database } from '../database/database.ts';
 import { lockWorkspace } from '../database/locks.ts';
-import { eq, isNotNull, or, sql } from '../drizzle.cjs';
+import { and, eq, isNotNull, or, sql } from '../drizzle.cjs';
+import { sessionShares } from '../schema/shares.ts';
 import { type RedactionMode, workspaceSettings, workspaces } from '../schema/workspaces.ts';
 import { type Actor, addAuditEntry } from './audit-log.ts';
 
@@ -124,6 +125,8 @@ export async function changeWorkspaceSettings(
       })
       .where(eq(workspaces.id, workspaceId));
   }
+  // They have names, or none, as before.
+  if (change.namesFromPeople !== undefined) await emptySharedPages(transaction, workspaceId);
   const changed = await readWorkspaceSettings(transaction, workspaceId);
   if (changed === undefined) throw new Error('The settings were not stored');
   await addAuditEntry(transaction, {
@@ -134,4 +137,13 @@ export async function changeWorkspaceSettings(
     details: { from: before, to: changed },
   });
   return changed;
+}
+
+/** Empties the pages of a workspace's views, which may show names that it hides now. They are made again when they are opened. */
+async function emptySharedPages(transaction: Database, workspaceId: string): Promise<void> {
+  const isView = and(isNotNull(sessionShares.view), isNotNull(sessionShares.page));
+  await transaction
+    .update(sessionShares)
+    .set({ page: new Uint8Array(), page_at: '1970-01-01T00:00:00.000Z' })
+    .where(and(eq(sessionShares.workspace_id, workspaceId), isView));
 }
