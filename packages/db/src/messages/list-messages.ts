@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { and, asc, eq, getTableColumns, gt, gte, inArray, type PgColumn, sql } from '../drizzle.cjs';
+import { and, asc, eq, getTableColumns, gt, gte, inArray, type PgColumn, type SQL, sql } from '../drizzle.cjs';
 import { contentBlocks, transcriptMessages } from '../schema/messages.ts';
 import { toJsonBytes, toTextBytes } from './row-bytes.ts';
 
@@ -93,20 +93,9 @@ async function readBlocks(
   const texts = [content_text, thinking_text, result_text, ...names];
   const bytes = sql<number>`(${sql.join([...texts.map(toTextBytes), toJsonBytes(tool_input), toJsonBytes(metadata)], sql` + `)}
     + ${sql.raw(String(BLOCK_BYTES))})`;
-  const isLeftOut = sql<boolean>`coalesce(sum(${bytes}) OVER (ORDER BY ${keys.message_id}, ${keys.block_order}
-    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) >= ${maxBytes}`;
-  const ifHeld = <Value>(column: PgColumn) => sql<Value>`CASE WHEN NOT ${isLeftOut} THEN ${column} END`;
-  return await database
-    .select({
-      ...keys,
-      content_text: ifHeld<string | null>(content_text),
-      thinking_text: ifHeld<string | null>(thinking_text),
-      result_text: ifHeld<string | null>(result_text),
-      tool_input: ifHeld<ContentBlockRow['tool_input']>(tool_input),
-      metadata: ifHeld<ContentBlockRow['metadata']>(metadata),
-      bytes,
-      isLeftOut,
-    })
+  // Its limit makes Postgres measure each block once.
+  const measured = database
+    .select({ ...getTableColumns(contentBlocks), bytes: bytes.as('bytes') })
     .from(contentBlocks)
     .where(
       and(
@@ -116,7 +105,41 @@ async function readBlocks(
       ),
     )
     .orderBy(asc(contentBlocks.message_id), asc(contentBlocks.block_order))
-    .limit(Math.floor(maxBytes / BLOCK_BYTES) + 2);
+    .limit(Math.floor(maxBytes / BLOCK_BYTES) + 2)
+    .as('measured');
+  const isLeftOut = sql<boolean>`coalesce(sum(${measured.bytes}) OVER (ORDER BY ${measured.message_id}, ${measured.block_order}
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) >= ${maxBytes}`;
+  const ifHeld = <Value>(column: SQL | SQL.Aliased | PgColumn) =>
+    sql<Value>`CASE WHEN NOT ${isLeftOut} THEN ${column} END`;
+  return await database
+    .select({
+      ...{
+        workspace_id: measured.workspace_id,
+        row_set_id: measured.row_set_id,
+        message_id: measured.message_id,
+        block_order: measured.block_order,
+        id: measured.id,
+        session_id: measured.session_id,
+        block_type: measured.block_type,
+        tool_name: measured.tool_name,
+        tool_kind: measured.tool_kind,
+        tool_use_id: measured.tool_use_id,
+        tool_result_id: measured.tool_result_id,
+        is_error: measured.is_error,
+        line_number: measured.line_number,
+        byte_offset: measured.byte_offset,
+        byte_length: measured.byte_length,
+      },
+      content_text: ifHeld<string | null>(measured.content_text),
+      thinking_text: ifHeld<string | null>(measured.thinking_text),
+      result_text: ifHeld<string | null>(measured.result_text),
+      tool_input: ifHeld<ContentBlockRow['tool_input']>(measured.tool_input),
+      metadata: ifHeld<ContentBlockRow['metadata']>(measured.metadata),
+      bytes: measured.bytes,
+      isLeftOut,
+    })
+    .from(measured)
+    .orderBy(asc(measured.message_id), asc(measured.block_order));
 }
 
 /** Number of blocks of a message. */
