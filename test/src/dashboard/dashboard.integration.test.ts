@@ -39,7 +39,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     await page.waitForURL(/\/sign-in\?next=/);
     await page.fill('#key', 'rk_wrong');
     await page.click('button[type=submit]');
-    await page.getByRole('alert').waitFor();
+    await expect.poll(() => page.getByRole('alert').textContent()).toMatch(/^[^`]*unknown, or revoked[^`]*$/);
     await page.fill('#key', api.keys.read);
     await page.click('button[type=submit]');
     await page.waitForURL(`${api.url}/sessions?agent=claude-code`);

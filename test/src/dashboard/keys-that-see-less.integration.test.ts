@@ -1,4 +1,5 @@
 import { HOME_WORKSPACE } from '@recount/api/testing/test-api';
+import { toTranscript } from '@recount/api/testing/transcript-lines';
 import type { ApiKeyScope } from '@recount/contract/access';
 import { createApiKey } from '@recount/db';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -21,6 +22,7 @@ afterAll(() => dashboard?.close());
 
 const KEYS: [string, ApiKeyScope[], without: string[]][] = [
   ['its own sessions', ['own'], ['Tools', 'People and machines', 'Insights', 'Uploads', 'Admin']],
+  ['its own sessions and takes uploads', ['ingest', 'own'], ['Tools', 'People and machines', 'Insights', 'Admin']],
   ['figures of everyone', ['figures'], ['Search', 'Files']],
   ['what a member sees', ['ingest', 'figures', 'own'], []],
   ['what an auditor sees', ['texts', 'people'], []],
@@ -56,6 +58,27 @@ describe.skipIf(executablePath === undefined)('a key that shows', () => {
     }
     expect(refused).toEqual([]);
     expect(await page.locator('.failure').count()).toBe(0);
+  });
+
+  it('its own sessions and takes uploads has the page of uploads, which follows what it sends', async () => {
+    const { api } = dashboard;
+    const own = {
+      workspaceId: HOME_WORKSPACE,
+      name: 'sender',
+      scopes: ['ingest' as const, 'own' as const],
+      person: 'maya',
+    };
+    const { key } = await createApiKey(api.database.database, own);
+    const page = await dashboard.open('/sessions', { storageState: await signIn(api.url, key) });
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Uploads' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Uploads' }).waitFor();
+    const buffer = Buffer.from(toTranscript('own-upload', 2));
+    const mimeType = 'application/x-ndjson';
+    await page.getByLabel('Choose files').setInputFiles({ name: 'own-upload.jsonl', mimeType, buffer });
+    await page.getByText('1 of 1 stored').waitFor();
+    await api.work();
+    await page.getByRole('link', { name: 'Open the session' }).click();
+    await page.locator('.turn').first().waitFor();
   });
 
   it('its own sessions says so in the place of figures of everyone, with its own total', async () => {

@@ -151,6 +151,29 @@ describe.skipIf(executablePath === undefined)('the figures of the overview', () 
     await worth.getByRole('button', { name: /Expensive sessions/ }).waitFor();
   });
 
+  it('stay, with what is below them, until the findings of another kind are there', async () => {
+    const page = await dashboard.open('/insights?from=2026-06-01&to=2026-06-17&kind=repeated-call');
+    const before = page.getByRole('table', { name: 'Repeated calls' });
+    const below = page.getByRole('heading', { name: 'Last 7 days vs previous 7' });
+    await Promise.all([before.waitFor(), below.waitFor()]);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const asksOther = /analytics\/findings\?.*kind=expensive-session/;
+    await page.route(asksOther, async (route) => {
+      await released;
+      await route.continue();
+    });
+    const asked = page.waitForRequest(asksOther);
+    await page.getByRole('button', { name: /^Expensive sessions/ }).click();
+    await asked;
+    // Two frames, so that what has changed is shown.
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+    expect(await before.isVisible()).toBe(true);
+    expect(await below.isVisible()).toBe(true);
+    release();
+    await page.getByRole('table', { name: 'Expensive sessions' }).waitFor();
+    await expect.poll(() => before.count()).toBe(0);
+  });
+
   it('have all columns in sight in windows of 1024 pixels', async () => {
     for (const path of ['/insights?from=2026-06-01&to=2026-06-17', '/sessions']) {
       const page = await dashboard.open(path, { viewport: { width: 1024, height: 900 } });

@@ -1,3 +1,4 @@
+import { PROBLEMS } from '@recount/contract';
 import { ReceiveError } from '@recount/ingest';
 import { RawStoreError } from '@recount/storage';
 import { describe, expect, it } from 'vitest';
@@ -76,7 +77,7 @@ describe('toProblemError', () => {
     expect(toProblemError(error)).toMatchObject({
       slug: 'database-unavailable',
       headers: { 'retry-after': '5' },
-      message: 'The API cannot reach the database; try again',
+      message: 'The API cannot reach the database',
     });
   });
 
@@ -91,6 +92,19 @@ describe('toProblemError', () => {
     const problem = toProblemError(error);
     expect(problem.slug).toBe('internal-error');
     expect(problem.message).not.toContain('secret');
+  });
+
+  it.each([
+    withCode('connect ECONNREFUSED', 'ECONNREFUSED'),
+    ...(['unavailable', 'denied', 'store-missing', 'out-of-space', 'not-found'] as const).map(
+      (code) => new RawStoreError(code, 'away'),
+    ),
+    failedQuery(withCode('could not extend file', '53100')),
+    'unknown',
+  ])('says nothing of its title again, and leaves it to clients to announce another attempt: %s', (error) => {
+    const { slug, message } = toProblemError(error);
+    expect(message).not.toContain(PROBLEMS[slug].title);
+    expect(message).not.toMatch(/[`]|try again$/);
   });
 
   it('names no key of a lost raw object', () => {

@@ -36,18 +36,17 @@ const RETRY_AFTER = { 'retry-after': '5' };
 /** Someone has to free up space. */
 const RETRY_AFTER_FULL = { 'retry-after': '30' };
 
-const STORE_DENIED =
-  'The server may not use its raw store. Its operator must give it access to the folder or bucket; then try again';
+const STORE_DENIED = 'The server may not use its raw store. Its operator must give it access to the folder or bucket';
 
 /** 507: the raw store is full. */
 export function createStoreFull(cause?: unknown): ProblemError {
-  const detail = 'The raw store is full. The server’s operator must free space; then try again';
+  const detail = 'The server’s operator must free space in it';
   return new ProblemError('store-full', detail, { headers: RETRY_AFTER_FULL, cause });
 }
 
 /** 503: the database is full. */
 export function createDatabaseFull(cause?: unknown): ProblemError {
-  const detail = 'The database’s disk is full. The server’s operator must free space; then try again';
+  const detail = 'The server’s operator must free space on its disk';
   return new ProblemError('database-full', detail, { headers: RETRY_AFTER_FULL, cause });
 }
 
@@ -64,7 +63,7 @@ export function toProblemError(error: unknown): ProblemError {
     }
     if (!error.retryable) return toInternalError(error);
     if (error.code === 'out-of-space') return createStoreFull(error);
-    const detail = error.code === 'denied' ? STORE_DENIED : 'The API cannot reach the raw store; try again';
+    const detail = error.code === 'denied' ? STORE_DENIED : 'The API cannot reach the raw store';
     return new ProblemError('store-unavailable', detail, { headers: RETRY_AFTER, cause: error });
   }
   if (isDatabaseFull(error)) return createDatabaseFull(error);
@@ -72,7 +71,7 @@ export function toProblemError(error: unknown): ProblemError {
     const node = findLostNode(error);
     const detail =
       node === undefined
-        ? 'The API cannot reach the database; try again'
+        ? 'The API cannot reach the database'
         : `The node ${node} of the database’s cluster does not answer; try again when it has started`;
     return new ProblemError('database-unavailable', detail, { headers: RETRY_AFTER, cause: error });
   }

@@ -9,13 +9,15 @@ export interface Page {
   load: () => Promise<Record<string, unknown>>;
   /** Name of the component that `load` exports. */
   component: string;
-  /** Rights of a key that it shows something to; `figures` of everyone by default. */
-  shows?: 'figures' | 'texts' | 'either';
+  /** Rights of a key that it shows something to; `figures` of everyone by default. `uploads` are also a key's own. */
+  shows?: 'figures' | 'texts' | 'either' | 'uploads';
 }
 
 /** True if a page shows a key of these scopes anything. */
 export const mayShow = ({ shows = 'figures' }: Page, scopes: readonly string[]): boolean =>
-  shows === 'either' || (shows === 'texts' ? showsTexts(scopes) : showsFigures(scopes));
+  shows === 'either' ||
+  (shows === 'uploads' && scopes.includes('ingest')) ||
+  (shows === 'texts' ? showsTexts(scopes) : showsFigures(scopes));
 
 /** The pages in the menu of a key, all until it is known. */
 export const listMenuPages = (scopes: readonly string[] | undefined): Page[] =>
@@ -90,7 +92,13 @@ export const PAGES: readonly Page[] = [
     load: () => import('./breakdowns/breakdown-page.tsx'),
     component: 'ReconciliationPage',
   },
-  { path: '/uploads', label: 'Uploads', load: () => import('./uploads/uploads-page.tsx'), component: 'UploadsPage' },
+  {
+    path: '/uploads',
+    label: 'Uploads',
+    load: () => import('./uploads/uploads-page.tsx'),
+    component: 'UploadsPage',
+    shows: 'uploads',
+  },
   { path: '/admin', label: 'Admin', load: () => import('./admin/admin-page.tsx'), component: 'AdminPage' },
   ...SUBJECTS.map((subject) => ({
     path: toSubjectPath(subject),

@@ -66,7 +66,10 @@ const byKey = (key: (typeof KEYS)[number], label: string, noun: string, filter?:
       ...figure('count', 'Not in telemetry', 'unseen_sessions'),
       hint: 'Sessions with transcripts that telemetry does not name, of agents that send telemetry',
     },
-    { ...figure('money', 'Their cost', 'unseen_cost_usd'), hint: 'Our estimate for the sessions not in telemetry' },
+    {
+      ...figure('money', 'Cost, not in telemetry', 'unseen_cost_usd'),
+      hint: 'Our estimate for the sessions not in telemetry',
+    },
   ],
 });
 

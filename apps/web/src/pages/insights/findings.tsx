@@ -69,9 +69,8 @@ export function Findings({
               ))}
               <TrustLine caveats={caveats} cost={null} query={filter} />
               <FindingTable
-                key={shown}
                 kind={shown}
-                figures={figuresOf(shown)}
+                figuresOf={figuresOf}
                 filter={filter}
                 time={time}
                 isDismissedShown={state.dismissed === 'only'}
@@ -190,24 +189,26 @@ const FILE_COLUMNS: readonly ExportColumn[] = [
 
 interface FindingTableProps {
   kind: FindingKind;
-  figures: KindFigures | undefined;
+  figuresOf: (kind: FindingKind) => KindFigures | undefined;
   filter: ViewQuery;
   time: Search;
   isDismissedShown: boolean;
   showDismissed: (isShown: boolean) => void;
 }
 
+/** While findings of another kind are loading, those before stay. */
 function FindingTable({
-  kind,
-  figures: sums,
+  kind: chosen,
+  figuresOf,
   filter,
   time,
   isDismissedShown,
   showDismissed,
 }: FindingTableProps): ReactNode {
-  const { label, explanation, advice, about, figures } = KINDS[kind];
   const dismissed = isDismissedShown ? ('only' as const) : undefined;
-  const report = useAnswer('/v1/analytics/findings', { ...filter, kind, dismissed, limit: SHOWN_ROWS });
+  const report = useAnswer('/v1/analytics/findings', { ...filter, kind: chosen, dismissed, limit: SHOWN_ROWS });
+  const kind = (report.isPlaceholderData && report.data?.rows[0]?.kind) || chosen;
+  const { label, explanation, advice, about, figures } = KINDS[kind];
   const mayChange = useAnswer('/v1/whoami', {}).data?.scopes.includes('admin') ?? false;
   const size = figures.at(-1);
   // The size is beside the name, because narrow windows show only the first columns.
@@ -224,8 +225,8 @@ function FindingTable({
       <p>
         {explanation} <span className="muted">{advice}</span>
       </p>
-      <Addressed kind={kind} filter={filter} mayChange={mayChange} />
-      <DismissedLine figures={sums} kind={kind} isShown={isDismissedShown} show={showDismissed} />
+      <Addressed key={kind} kind={kind} filter={filter} mayChange={mayChange} />
+      <DismissedLine figures={figuresOf(kind)} kind={kind} isShown={isDismissedShown} show={showDismissed} />
       <Answered of={report}>
         {({ rows, truncated, filters }) =>
           rows.length === 0 ? (
@@ -239,6 +240,7 @@ function FindingTable({
                 <ExportMenu title={label} columns={FILE_COLUMNS} rows={rows} filters={filters} time={time} />
               </div>
               <DataTable
+                key={kind}
                 label={label}
                 columns={columns}
                 rows={rows}

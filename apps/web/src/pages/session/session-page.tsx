@@ -82,8 +82,8 @@ function SessionOrStream({ sessionId, steps }: { sessionId: string; steps: React
   if (isFirstRun)
     return (
       <div className="session-page">
-        <h1>{toVisible(sessionId)}</h1>
-        <p className="muted">This is its first run: figures appear with its transcript.</p>
+        <h1>New session</h1>
+        <p className="muted">{toVisible(sessionId)}. This is its first run: figures appear with its transcript.</p>
         {live}
       </div>
     );

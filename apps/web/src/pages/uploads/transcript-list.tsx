@@ -12,7 +12,6 @@ import { Time } from '../../ui/figures.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { type UrlChange, useUrlState } from '../../ui/use-url-state.ts';
 import { StatusTag } from './status-tag.tsx';
-import { TranscriptDetails } from './transcript-details.tsx';
 
 const PAGE_ROWS = 100;
 const WATCH_INTERVAL_MS = 3000;
@@ -117,9 +116,6 @@ export function TranscriptList(): ReactNode {
           toHref={toDetailsHref}
           loadMore={loadMore}
         />
-      )}
-      {state.transcript !== undefined && (
-        <TranscriptDetails transcriptId={state.transcript} close={() => change({ transcript: undefined })} />
       )}
     </section>
   );

@@ -4,21 +4,35 @@ import { Link } from '@tanstack/react-router';
 import { type ReactNode, useId, useState } from 'react';
 import { formatBytes, formatCount } from '../../format/values.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
+import { useShowsFigures } from '../../server-data/use-shows.ts';
+import { useUrlState } from '../../ui/use-url-state.ts';
 import { StatusTag } from './status-tag.tsx';
+import { TranscriptDetails } from './transcript-details.tsx';
 import { TranscriptList } from './transcript-list.tsx';
 import { addFiles, sendAgain, type Upload, type UploadState, useUploads } from './upload-queue.ts';
 
 const SHOWN_UPLOADS = 30;
 const WATCH_INTERVAL_MS = 1500;
 
-/** Uploads transcripts, and shows the status of each. */
+/** Uploads transcripts, and shows the status of each. A key without figures of everyone sees the uploads of this visit. */
 export function UploadsPage(): ReactNode {
+  const [{ transcript }, change] = useUrlState();
+  const showsAll = useShowsFigures();
   return (
     <div className="uploads-page">
       <h1>Uploads</h1>
       <DropZone />
       <UploadProgress />
-      <TranscriptList />
+      {showsAll ? (
+        <TranscriptList />
+      ) : (
+        <p className="muted">
+          What you upload is listed here while this page is open, and then under <Link to="/sessions">Sessions</Link>.
+        </p>
+      )}
+      {transcript !== undefined && (
+        <TranscriptDetails transcriptId={transcript} close={() => change({ transcript: undefined })} />
+      )}
     </div>
   );
 }
