@@ -11,6 +11,7 @@ import type {
   WorkspacePrices,
 } from '@recount/contract';
 import { runRepricing } from '@recount/ingest';
+import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findBrowser } from './browser.ts';
 import { SESSION, toUnfinishedTranscript, UNFINISHED, uploadSamples } from './samples.ts';
@@ -32,6 +33,12 @@ beforeAll(async () => {
 });
 afterAll(() => dashboard?.close());
 afterEach(() => dashboard?.closePages());
+
+/** The marked texts of a page, in lower case. */
+const readMarks = (page: Page): Promise<string[]> =>
+  page.evaluate(
+    '[...CSS.highlights.values()].flatMap((each) => [...each]).map((range) => range.toString().toLowerCase())',
+  );
 
 describe.skipIf(executablePath === undefined)('the dashboard in a browser', () => {
   it('signs in with a key, returns to the requested page, and signs out', async () => {
@@ -245,6 +252,36 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     await page.locator('.found', { hasText: 'Find one-cent' }).locator('.found-text').last().click();
     await page.locator('.turn[data-selected=true]').waitFor();
     expect(new URL(page.url()).searchParams.get('message')).toMatch(/^[0-9A-Z]{26}$/);
+    await expect.poll(() => readMarks(page)).toContain('rounding');
+  });
+
+  it('finds a text within a session, says which of the messages it is, and opens and marks it', async () => {
+    const page = await open(`/sessions/${SESSION}`);
+    await page.locator('.turn').first().waitFor();
+    await page.getByLabel('Find in this session').fill('rounding');
+    const position = page.locator('.find [role=status]');
+    await position.getByText(/messages?$/).waitFor();
+    await page.getByLabel('Find in this session').press('Enter');
+    await position.getByText(/^\d+ of \d+ messages?$/).waitFor();
+    await expect.poll(() => readMarks(page)).toContain('rounding');
+    const isInSight = `[...CSS.highlights.values()].flatMap((each) => [...each]).some((range) => {
+      const { top, bottom } = range.getBoundingClientRect();
+      return range.startContainer.parentElement.closest('.turn[data-selected=true]') && top >= 0 && bottom <= innerHeight;
+    })`;
+    await expect.poll(() => page.evaluate(isInSight)).toBe(true);
+  });
+
+  it('counts the same sessions in the row of a table, in a report, and in the list that the row opens', async () => {
+    const page = await open('/models?period=all');
+    const row = page.locator('.body [role=row]').first();
+    const model = (await row.locator('a').first().getAttribute('title')) ?? '';
+    const link = row.getByTitle('Its sessions');
+    const count = Number(await link.locator('data').getAttribute('value'));
+    const report = await ask<UsageReport>(`/v1/analytics/usage?model=${encodeURIComponent(model)}`);
+    expect([count, report.totals.sessions]).toEqual([report.totals.sessions, count]);
+    await link.click();
+    await page.getByText(`Total of ${count} session${count === 1 ? '' : 's'}`).waitFor();
+    expect(await page.locator('.body [role=row]').count()).toBe(count);
   });
 
   it.each(['America/Los_Angeles', 'Pacific/Auckland'])('shows the figures of the API in %s', async (timezoneId) => {

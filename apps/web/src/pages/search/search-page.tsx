@@ -200,6 +200,9 @@ const groupBySession = (results: readonly SearchResult[]): SearchResult[][] => [
   ...Map.groupBy(results, ({ session_id }) => session_id).values(),
 ];
 
+/** The first text that matches, which the session then marks. */
+const findMatch = ({ snippet }: SearchResult): string | undefined => snippet.find(({ is_match }) => is_match)?.text;
+
 function SessionResults({ results }: { results: SearchResult[] }): ReactNode {
   const [first] = results;
   if (first === undefined) return null;
@@ -213,7 +216,11 @@ function SessionResults({ results }: { results: SearchResult[] }): ReactNode {
       <ol>
         {results.map((result) => (
           <li key={`${result.message_id} ${result.block_order}`}>
-            <Link {...toSession} search={{ message: result.message_id } as never} className="found-text">
+            <Link
+              {...toSession}
+              search={{ message: result.message_id, find: findMatch(result) } as never}
+              className="found-text"
+            >
               <span className="tag">{KIND_NAMES[result.kind]}</span>
               <span className="snippet">
                 {result.snippet.map(({ text, is_match }, index) =>
