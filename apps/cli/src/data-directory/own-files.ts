@@ -29,6 +29,7 @@ const DATA_FILES = new RegExp(
   `^(?:${[
     ...['credentials.json', 'running.json', 'samples-loaded', 'import-asked', 'logs/recount.log'].map(withRest),
     'raw/\\.incoming/.+',
+    'raw/readiness-check',
     'raw/workspaces/[0-9A-Z]{26}/.+',
     '(?:live-spool|collected)/.+',
   ].join('|')})$`,
