@@ -67,7 +67,11 @@ export async function compareSituation(
   const result = { differences, unwritten: unwritten.map(({ number, marker }) => ({ number, marker })) };
   if (store === undefined || !hasTelemetry) return result;
   const { isKilled } = expected;
-  const told = { isKilled, unwritten: unwritten.map(({ number }) => number) };
+  const told = {
+    isKilled,
+    unwritten: unwritten.map(({ number }) => number),
+    tellsNoSummaries: program.tellsNoSummaries ?? false,
+  };
   const said = compareTelemetry(exchanges, await store.readTelemetry(), told);
   return {
     ...result,

@@ -19,12 +19,13 @@ const compare = (
   exchanges: Exchange[],
   requests: SaidRequest[],
   reported: Partial<typeof NOTHING_REPORTED>,
-  told: { isKilled?: boolean; unwritten?: number[] } = {},
+  told: { isKilled?: boolean; unwritten?: number[]; tellsNoSummaries?: boolean } = {},
 ) => {
   const found = { requests, reported: { ...NOTHING_REPORTED, requests: requests.length, ...reported } };
   const { differences, onlyTelemetry } = compareTelemetry(exchanges, found, {
     isKilled: false,
     unwritten: [],
+    tellsNoSummaries: false,
     ...told,
   });
   return { texts: differences.map(({ text }) => text), only: onlyTelemetry.map(({ purpose }) => purpose) };
@@ -51,4 +52,13 @@ it('expects no telemetry of answers that were refused or cut, nor of a program t
   expect(compare([exchange(1), exchange(2, 'refused'), exchange(3, 'cut')], [said(1)], {}).texts).toEqual([]);
   expect(compare([exchange(1)], [], { transcript_only_requests: 1 }, { isKilled: true }).texts).toEqual([]);
   expect(compare([exchange(1)], [], { transcript_only_requests: 1 }).texts).toHaveLength(2);
+});
+
+it('expects no telemetry of summaries from a program that leaves them out, and no more of them in the report', () => {
+  const summary = { ...exchange(2), isSummary: true };
+  const told = { tellsNoSummaries: true };
+  expect(compare([exchange(1), summary], [said(1)], { transcript_only_requests: 1 }, told).texts).toEqual([]);
+  expect(compare([exchange(1), exchange(2)], [said(1)], { transcript_only_requests: 1 }, told).texts).toHaveLength(2);
+  const unwritten = { ...told, unwritten: [2] };
+  expect(compare([exchange(1), summary], [said(1)], {}, unwritten).texts).toEqual([]);
 });

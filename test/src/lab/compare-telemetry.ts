@@ -38,18 +38,25 @@ export interface TelemetryFound {
   reported: Reported;
 }
 
+interface Told {
+  isKilled: boolean;
+  unwritten: readonly number[];
+  tellsNoSummaries: boolean;
+}
+
 const CLASSES = ['input', 'cacheRead', 'cacheWrite', 'output'] as const;
 const describe = (tokens: Record<(typeof CLASSES)[number], number>): string =>
   CLASSES.map((name) => `${name} ${tokens[name]}`).join(', ');
 
 /**
  * Compares what a program said by telemetry with what the server answered, and recount's report about both. `unwritten`
- * are the numbers of answers that the program's sessions do not have. A program that is killed exports less.
+ * are the numbers of answers that the program's sessions do not have. A program that is killed exports less, and one with
+ * `tellsNoSummaries` leaves out its requests for a summary.
  */
 export function compareTelemetry(
   exchanges: readonly Exchange[],
   { requests, reported }: TelemetryFound,
-  { isKilled, unwritten }: { isKilled: boolean; unwritten: readonly number[] },
+  { isKilled, unwritten, tellsNoSummaries }: Told,
 ): { differences: Difference[]; onlyTelemetry: SaidRequest[] } {
   const open = new Set(exchanges.filter(({ outcome }) => outcome !== 'refused'));
   const onlyTelemetry: SaidRequest[] = [];
@@ -63,14 +70,17 @@ export function compareTelemetry(
     open.delete(exchange);
     if (unwritten.includes(exchange.number)) onlyTelemetry.push(request);
   }
+  const unsaid = [...open].filter(({ outcome }) => outcome === 'answered');
+  const untold = tellsNoSummaries ? unsaid.filter(({ isSummary }) => isSummary) : [];
   if (!isKilled) {
-    const missing = [...open].filter(({ outcome }) => outcome === 'answered');
+    const missing = unsaid.filter((exchange) => !untold.includes(exchange));
     texts.push(...missing.map(({ number, tokens }) => `answer ${number} is missing: ${describe(tokens)}`));
   }
   const right: Reported = {
     ...NOTHING_REPORTED,
     requests: requests.length,
     telemetry_only_requests: onlyTelemetry.length,
+    transcript_only_requests: untold.filter(({ number }) => !unwritten.includes(number)).length,
     ...(isKilled && { transcript_only_requests: reported.transcript_only_requests }),
   };
   for (const name of REPORTED) {

@@ -7,6 +7,7 @@ export const copilot: Program = {
   command: 'copilot',
   compactCommand: '/compact',
   sendsTelemetry: true,
+  tellsNoSummaries: true,
   tools: {
     shell: (command) => ({ name: 'bash', input: { command, description: 'Run a command of the lab' } }),
     agent: (prompt) => ({

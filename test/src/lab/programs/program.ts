@@ -56,6 +56,8 @@ export interface Program {
   compactCommand?: string;
   /** It can send telemetry, which `prepare` turns on. */
   sendsTelemetry?: boolean;
+  /** Its telemetry leaves out requests for a summary, which its sessions have. */
+  tellsNoSummaries?: boolean;
   /** Its sessions do not say what a response used. */
   keepsNoTokens?: boolean;
   /** Its package downloads the program from elsewhere, which not every machine may. */
