@@ -55,6 +55,23 @@ it('are not told by what findings were dismissed for', async () => {
   });
 });
 
+it('are not told by the order of names in filters', async () => {
+  for (const [field, names] of [
+    ['person', NAMES],
+    ['machine', NAMES.map((name) => `m-${name}`)],
+  ] as const) {
+    const sessions = NAMES.map((_name, index) => getAsViewer(`/v1/sessions/${`${index}`.padStart(8, 's')}`));
+    const answers = await Promise.all(sessions.map(async (answer) => (await (await answer).json()) as object));
+    const pseudonyms = answers.map((session) => Reflect.get(session, field) as string);
+    expect(pseudonyms).not.toEqual(names);
+    expect(pseudonyms.toSorted(), 'another order').not.toEqual(pseudonyms);
+    const query = new URLSearchParams(pseudonyms.map((name): [string, string] => [field, name]));
+    const answer = await getAsViewer(`/v1/analytics/usage?${query}`);
+    const { filters } = (await answer.json()) as { filters: Record<string, string[]> };
+    expect(filters[field]).toEqual(pseudonyms.toSorted());
+  }
+});
+
 it('are not told by the order of rows with equal figures, in any report', async () => {
   const document = (await (await getAsViewer('/openapi.json')).json()) as { paths: Record<string, object> };
   const paths = Object.keys(document.paths).filter((path) => path.startsWith('/v1/analytics/'));

@@ -84,7 +84,9 @@ export function maskAnswer(answer: unknown, mask: Mask): unknown {
 
 function renameAll(field: string, value: unknown, { rename }: Mask): unknown {
   if (rename === undefined) return value;
-  if (Array.isArray(value)) return value.map((item) => renameAll(field, item, { keepsTexts: () => false, rename }));
+  // Lists of names can be in the order of the real names, which would tell who is who.
+  if (Array.isArray(value))
+    return value.map((item) => renameAll(field, item, { keepsTexts: () => false, rename })).toSorted();
   return typeof value === 'string' ? rename(field, value) : value;
 }
 

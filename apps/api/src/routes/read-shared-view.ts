@@ -248,7 +248,9 @@ function readFilters(
   const names = set.map(([name, value]) => {
     const label = REPORT_SUBJECTS.find((subject) => subject.name === name)?.label;
     const field = PERSON_FIELDS.get(name);
-    const shown = [value].flat().map((each) => (field === undefined ? each : (rename?.(field, each) ?? each)));
+    const typed = [value].flat();
+    const shown =
+      field === undefined || rename === undefined ? typed : typed.map((each) => rename(field, each)).toSorted();
     return `${label ?? name}: ${shown.join(', ')}`;
   });
   return { filters: definedOf(filters), names };

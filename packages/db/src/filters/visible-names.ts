@@ -70,7 +70,7 @@ export async function hideFilters(
     const field = PERSON_FIELDS.get(name);
     if (field === undefined) return [name, value];
     const names = [value].flat().map(String);
-    return [name, names.map((each) => toPseudonym(salt, field, shown.get(each) ?? each))];
+    return [name, names.map((each) => toPseudonym(salt, field, shown.get(each) ?? each)).toSorted()];
   };
   return Object.fromEntries(Object.entries(filters).map(hide));
 }
