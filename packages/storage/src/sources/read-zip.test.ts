@@ -76,6 +76,15 @@ describe('a zip archive', () => {
     adjusted.writeUInt32LE(directory, adjusted.length - 6);
     adjusted.writeUInt32LE((one as Buffer).length, directory + 42);
     expect(await summarizeZip(adjusted)).toEqual(['!2.jsonl = 2', 'failed archive corrupt']);
+    // After a beginning that is no archive.
+    const [shell, last] = [Buffer.from('#!/bin/sh\n'), createZip([{ name: '3.jsonl', content: '3' }])];
+    const moved = Buffer.from(last);
+    const start = shell.length + joined.length;
+    const lastDirectory = moved.readUInt32LE(moved.length - 6);
+    moved.writeUInt32LE(lastDirectory + start, moved.length - 6);
+    moved.writeUInt32LE(start, lastDirectory + 42);
+    const prefixed = Buffer.concat([shell, joined, moved]);
+    expect(await summarizeZip(prefixed)).toEqual(['!3.jsonl = 3', 'failed archive corrupt']);
   });
 
   test('is read as the zip command writes it', async ({ skip }) => {

@@ -93,8 +93,7 @@ function cut(window: Window, range: ByteRange): Buffer {
 
 const STORED = 0;
 const DEFLATED = 8;
-/** Beginnings of a member, of its entry in the directory, and of what follows the directory. */
-const MEMBER_MAGIC = Buffer.from('PK\x03\x04');
+/** Beginnings of an entry in the directory, and of what follows the directory. */
 const ENTRY_MAGIC = Buffer.from('PK\x01\x02');
 const END_MAGIC = Buffer.from('PK\x05\x06');
 const END64_MAGIC = Buffer.from('PK\x06\x06');
@@ -113,16 +112,17 @@ const FIRST_YEAR = 1980;
 export async function* readZip(object: StoredObject, context: ReadContext): AsyncGenerator<UnplacedItem> {
   const { limits, position } = context;
   const reader = new ZipReader(object);
-  const totals = { entries: 0, storedBytes: 0, decodedBytes: 0, firstByte: object.sizeBytes };
+  const totals = { entries: 0, storedBytes: 0, decodedBytes: 0 };
   try {
     // Names and sizes are checked here, entry by entry, because yauzl would reject the whole archive.
     const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
     const zip = await fromRandomAccessReaderPromise(reader, object.sizeBytes, options);
+    let firstByte = readPosition(zip);
     for await (const entry of zip.eachEntry()) {
       totals.entries += 1;
       totals.storedBytes += LOCAL_HEADER_BYTES + entry.fileNameLength + entry.compressedSize;
       totals.decodedBytes += entry.uncompressedSize;
-      totals.firstByte = Math.min(totals.firstByte, entry.relativeOffsetOfLocalHeader);
+      firstByte = Math.min(firstByte, entry.relativeOffsetOfLocalHeader);
       if (totals.entries > limits.maxArchiveEntries) {
         throw new SourceError('limit-exceeded', `more than ${limits.maxArchiveEntries} members`);
       }
@@ -137,7 +137,7 @@ export async function* readZip(object: StoredObject, context: ReadContext): Asyn
       if (!isFolder) yield toZipItem(object, zip, reader, entry, member, context);
       position.bytes = totals.storedBytes;
     }
-    const fault = await findUnlisted(zip, reader, object.sizeBytes, totals.firstByte);
+    const fault = await findUnlisted(zip, reader, object.sizeBytes, firstByte);
     if (fault !== undefined) throw new SourceError('corrupt', fault);
   } catch (error) {
     if (error instanceof SourceError || context.signal.aborted) throw error;
@@ -145,17 +145,19 @@ export async function* readZip(object: StoredObject, context: ReadContext): Asyn
   }
 }
 
+/** The offset of the next entry of the directory, which @types/yauzl declares as a boolean. */
+const readPosition = ({ readEntryCursor }: ZipFile): number => Number(readEntryCursor);
+
 /** The reason why the archive may hold members that its directory does not list. */
 async function findUnlisted(
-  { readEntryCursor }: ZipFile,
+  zip: ZipFile,
   reader: ZipReader,
   sizeBytes: number,
   firstByte: number,
 ): Promise<string | undefined> {
   const read = async (start: number, length: number): Promise<Buffer> =>
     readAtMost(await reader.openRange({ start, end: Math.min(sizeBytes, start + length) }), length);
-  // @types/yauzl declares a boolean, but it is the offset after the last entry.
-  let end = Number(readEntryCursor);
+  let end = readPosition(zip);
   let next = await read(end, END_BYTES);
   // Tools without zip64 count to 65,535 and start again at 0.
   if (startsWith(next, ENTRY_MAGIC))
@@ -165,8 +167,9 @@ async function findUnlisted(
     next = await read(end, END_BYTES);
   }
   const isAtEnd = startsWith(next, END_MAGIC) && end + END_BYTES + next.readUInt16LE(END_BYTES - 2) === sizeBytes;
-  const hasMembersBefore = firstByte > 0 && startsWith(await read(0, MEMBER_MAGIC.length), MEMBER_MAGIC);
-  return isAtEnd && !hasMembersBefore
+  // Also after a foreign beginning, another archive may be before the one whose directory was read.
+  const mayHaveMembersBefore = firstByte >= LOCAL_HEADER_BYTES;
+  return isAtEnd && !mayHaveMembersBefore
     ? undefined
     : 'the zip directory does not cover the whole file, which may be several archives, so members may be missing';
 }

@@ -166,12 +166,26 @@ it('names members of a zip archive that are damaged or encrypted, and sends the 
   });
 });
 
-it('says that members may be missing of several zip archives in one file', async () => {
-  const zips = ['a', 'b'].map((name) => [...zipSync({ [`${name}.jsonl`]: strToU8(name) })]);
-  expect(await open(choose('a.zip', new Uint8Array(zips.flat())))).toEqual([
-    { path: 'b.jsonl', body: 'b' },
-    { path: 'a.zip', reason: expect.stringMatching(/^The rest of it .* damaged/) },
-  ]);
+it('says that members may be missing of several zip archives in one file, and of a directory with more than it says', async () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => zipSync({ [`${name}.jsonl`]: strToU8(name) })) as [
+    Uint8Array,
+    Uint8Array,
+    Uint8Array,
+  ];
+  const overflowed = zipSync({ 'a.jsonl': strToU8('a'), 'lost.jsonl': strToU8('b') });
+  for (const offset of [8, 10]) new DataView(overflowed.buffer).setUint16(overflowed.length - 22 + offset, 1, true);
+  const rest = { path: 'a.zip', reason: expect.stringMatching(/^The rest of it .* damaged/) };
+  for (const [archive, found] of [
+    [[...a, ...b], 'b'],
+    [[...strToU8('#!/bin/sh\n'), ...a, ...b], 'b'],
+    [[...b.slice(4), ...c], 'c'],
+    [[...a, ...b.slice(0, -22)], 'a'],
+    [[...overflowed], 'a'],
+  ] as const)
+    expect(await open(choose('a.zip', new Uint8Array(archive)))).toEqual([
+      { path: `${found}.jsonl`, body: found },
+      rest,
+    ]);
 });
 
 it('names dropped files and folders that the browser cannot read, and keeps the others', async () => {

@@ -16,7 +16,10 @@ const DEFLATED = 8;
 const UNIX_HOST = 3;
 const FILE_TYPE_MASK = 0o170000;
 const REGULAR_TYPE = 0o100000;
-const MEMBER_MAGIC = 0x504b0304;
+/** Fewer bytes before the first member hold no other. */
+const LOCAL_HEADER_BYTES = 30;
+/** Bytes after the archive, and entries after the number that its directory states. */
+const UNLISTED: readonly (string | undefined)[] = ['appended data', 'trailing central directory data'];
 
 /**
  * The members of a zip archive in the order of its directory, also if several have one name; each is read from the file
@@ -38,12 +41,10 @@ export async function* readZip(file: Blob): AsyncGenerator<ArchiveMember> {
       yield leftOut === undefined ? await readMember(name, entry) : { leftOut };
     }
   }
-  // Another archive before the one whose directory was read.
-  if (firstByte > 0 && file.size > 4 && (await readStart(file)) === MEMBER_MAGIC) throw new Error('Unlisted members');
+  const isUnlisted = reader.warnings?.some(({ reason }) => UNLISTED.includes(reason));
+  // Another archive may be before the one whose directory was read.
+  if (firstByte >= LOCAL_HEADER_BYTES || isUnlisted) throw new Error('Unlisted members');
 }
-
-const readStart = async (file: Blob): Promise<number> =>
-  new DataView(await file.slice(0, 4).arrayBuffer()).getUint32(0);
 
 function isSpecial({ versionMadeBy, externalFileAttributes }: Entry): boolean {
   const type = versionMadeBy >>> 8 === UNIX_HOST ? (externalFileAttributes >>> 16) & FILE_TYPE_MASK : 0;
