@@ -1,4 +1,5 @@
 import { type SessionChanges, sessionChangesSchema } from '@recount/contract';
+import { readEdits } from '@recount/db';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestApi, type TestApi } from '../testing/test-api.ts';
 import { toLine } from '../testing/transcript-lines.ts';
@@ -69,6 +70,25 @@ it('counts files beyond what memory holds as one without a path', async () => {
   const changes = await read(FILES);
   expect(changes).toMatchObject({ edits: 90, lines_added: 90, files: 84 });
   expect(changes.by_file.find(({ file_path: path }) => path === null)).toMatchObject({ lines_added: 6 });
+});
+
+it('reads the edits of one long line together, until their inputs are too long', async () => {
+  const WIDE = 'wide-session';
+  const content = Array.from({ length: 300 }, (_, index) => {
+    const input = { file_path: '/p/w.ts', old_string: 'a', new_string: 'b'.repeat(5000) };
+    return { type: 'tool_use', id: `w${index}`, name: 'Edit', input };
+  });
+  const line = toLine(WIDE, 0, { type: 'assistant', message: { id: 'm', role: 'assistant', content } });
+  await api.upload(line, { session_id: WIDE, path: `/p/${WIDE}.jsonl` });
+  await api.work({ maxLineBytes: 2 * line.length });
+  expect(await read(WIDE)).toMatchObject({ edits: 300, lines_added: 300, lines_removed: 300, unknown_edits: 0 });
+  const { rows } = await api.database.pool.query<{ workspaceId: string; rowSetId: string }>(
+    `SELECT workspace_id AS "workspaceId", row_set_id AS "rowSetId" FROM recount.transcripts WHERE session_id = $1`,
+    [WIDE],
+  );
+  const range = { limit: 300, maxBytes: 100 * 1024 };
+  const page = await readEdits(api.database.database, rows[0] as (typeof rows)[0], range);
+  expect(page).toHaveLength(Math.ceil(range.maxBytes / JSON.stringify(content[0]?.input).length));
 });
 
 it('sums the lines of edits that did not fail, and reports those it cannot count', async () => {

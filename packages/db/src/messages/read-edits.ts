@@ -15,32 +15,47 @@ export interface EditCall {
 
 /**
  * Edits of a transcript in the order of their calls, at most `limit`, after the one with number `afterNumber`; fewer if
- * their lines are longer than `maxBytes`, but at least one if there are any.
+ * their inputs are longer than `maxBytes`, but at least one if there are any.
  */
 export async function readEdits(
   database: Database,
   { workspaceId, rowSetId }: RowSetKey,
   { afterNumber = -1, limit, maxBytes }: { afterNumber?: number | undefined; limit: number; maxBytes: number },
 ): Promise<EditCall[]> {
-  const { rows } = await database.execute<Record<string, unknown> & EditCall>(sql`
-    SELECT call_number, file_path, tool_input
+  const { rows: calls } = await database.execute<
+    Record<string, unknown> & Omit<EditCall, 'tool_input'> & { message_id: string; tool_use_id: string }
+  >(sql`
+    SELECT call_number, file_path, message_id, split_part(call_key, '/', -1) AS tool_use_id
     FROM (
-      SELECT c.call_number, c.file_path, b.tool_input, coalesce(sum(b.byte_length) OVER (
-        ORDER BY c.call_number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before
+      SELECT *, coalesce(sum(input_bytes) OVER (
+        ORDER BY call_number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before
       FROM (
         SELECT * FROM ${toolCalls}
         WHERE workspace_id = ${workspaceId} AND row_set_id = ${rowSetId} AND call_number > ${afterNumber}
           AND tool_kind = 'edit' AND is_error IS NOT TRUE AND NOT is_denied
         ORDER BY call_number LIMIT ${limit}
-      ) AS c
-      LEFT JOIN LATERAL (
-        SELECT b.tool_input, b.byte_length FROM ${contentBlocks} AS b
-        WHERE b.workspace_id = ${workspaceId} AND b.row_set_id = c.row_set_id AND b.message_id = c.message_id
-          AND b.tool_kind = 'edit' AND b.tool_use_id = split_part(c.call_key, '/', -1) AND b.metadata -> 'truncated' IS NULL
-        LIMIT 1
-      ) AS b ON true
-    ) AS edits
+      ) AS page
+    ) AS measured
     WHERE bytes_before < ${maxBytes}
     ORDER BY call_number`);
-  return rows;
+  if (calls.length === 0) return [];
+  const [messageIds, useIds] = (['message_id', 'tool_use_id'] as const).map((key) =>
+    sql.param([...new Set(calls.map((call) => call[key]))]),
+  );
+  // Inputs of all calls together, because a message may have thousands.
+  const { rows: inputs } = await database.execute<
+    Record<string, unknown> & { message_id: string; tool_use_id: string; tool_input: unknown }
+  >(sql`
+    SELECT DISTINCT ON (message_id, tool_use_id) message_id, tool_use_id, tool_input
+    FROM ${contentBlocks}
+    WHERE workspace_id = ${workspaceId} AND row_set_id = ${rowSetId} AND message_id = ANY(${messageIds}::text[])
+      AND tool_use_id = ANY(${useIds}::text[]) AND tool_kind = 'edit' AND metadata -> 'truncated' IS NULL
+    ORDER BY message_id, tool_use_id, block_order`);
+  const toKey = (call: { message_id: string; tool_use_id: string }): string => `${call.message_id}/${call.tool_use_id}`;
+  const inputByCall = new Map(inputs.map((input) => [toKey(input), input.tool_input]));
+  return calls.map((call) => ({
+    call_number: call.call_number,
+    file_path: call.file_path,
+    tool_input: inputByCall.get(toKey(call)) ?? null,
+  }));
 }

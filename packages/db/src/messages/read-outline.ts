@@ -108,6 +108,7 @@ async function readBlocks(
     FROM (
       SELECT id, message_type FROM ${transcriptMessages}
       WHERE workspace_id = ${workspaceId} AND row_set_id = ${rowSetId} AND id = ANY(${sql.param([...messageIds])}::text[])
+      ORDER BY id LIMIT ${messageIds.length}
     ) AS m
     CROSS JOIN LATERAL (
       SELECT b.block_order, b.block_type, left(b.tool_name, 1) AS tool_name, b.tool_kind, ${toId('tool_use_id')},
