@@ -5,6 +5,7 @@ import { findFaults } from './find-faults.ts';
 import { plansWithoutParameters } from './plans-without-parameters.ts';
 
 const distributedTables = new Set(['sessions', 'transcripts', 'search_waiting', 'usage_rollup', 'message_rollup']);
+const spreadTables = new Set([...distributedTables, 'sign_ins']);
 
 let testDatabase: TestDatabase;
 let client: pg.Client;
@@ -21,7 +22,8 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-const find = (text: string, asksAllNodes = false) => findFaults(client, text, { distributedTables, asksAllNodes });
+const find = (text: string, asksAllNodes = false) =>
+  findFaults(client, text, { distributedTables, spreadTables, asksAllNodes });
 
 it.each([
   ['SELECT FROM recount.sessions WHERE session_id = $1', 'reads sessions without'],
@@ -83,6 +85,15 @@ it.each([
     'SELECT session_id FROM recount.sessions WHERE workspace_id = $1 AND pg_try_advisory_xact_lock(1)',
     'takes an advisory lock where it reads a table',
   ],
+  [
+    `UPDATE recount.sign_ins SET last_used_at = now()
+     WHERE workspace_id = $1 AND coalesce(checked_at < now() - $2 * interval '1 second', true)`,
+    'asks the clock in CASE or coalesce',
+  ],
+  [
+    `DELETE FROM recount.sign_ins WHERE workspace_id = $1 AND last_used_at + $2 * interval '1 second' < now()`,
+    'adds an interval to a column',
+  ],
   ['SELECT nothing FROM recount.sessions', 'cannot be planned'],
 ])('reports %s', async (text, fault) => {
   if (canPlan) expect(await find(text)).toContainEqual(expect.stringContaining(fault));
@@ -97,6 +108,8 @@ it('accepts statements of one workspace', async () => {
      DELETE FROM recount.message_rollup WHERE workspace_id = $1`,
     `INSERT INTO recount.message_rollup AS r (workspace_id, session_id) SELECT workspace_id, session_id
      FROM recount.sessions WHERE workspace_id = $1 RETURNING r.session_id`,
+    `UPDATE recount.sign_ins SET last_used_at = now()
+     WHERE workspace_id = $1 AND (checked_at IS NULL OR last_used_at < now() - $2 * interval '1 second')`,
     `WITH one (title) AS MATERIALIZED (SELECT session_id FROM recount.sessions WHERE workspace_id = $1)
      SELECT title FROM one`,
   ]) {

@@ -22,6 +22,10 @@ const CLOCK_IN_UPSERT =
   /\bDO UPDATE\s+SET\b(?:(?!\bRETURNING\b)[\s\S])*\b(?:now\(\)|current_timestamp|clock_timestamp\(\))/i;
 /** As this may differ between nodes, Citus refuses it even where only one is concerned. */
 const VOLATILE_IN_UPDATE = /^\s*UPDATE\b[\s\S]*\b(?:clock_timestamp|random|gen_random_uuid)\(/i;
+/** Citus asks the clock before it sends a change to the nodes, and refuses what a node would have to ask. */
+const CLOCK_IN_CASE = /\b(?:COALESCE|CASE)\b[\s\S]*\bnow\(\)/;
+/** As the plan writes it, with spaces around the operator. Only the clock may have an interval added in a change. */
+const INTERVAL_ON_COLUMN = /\(\w+ [-+] [^<>=]*\binterval\b/;
 /** It would be taken on the node; the other programs take it on the coordinator. */
 const ADVISORY_LOCK = /\bpg_(?:try_)?advisory_/i;
 /** Nodes know the table by the name of a shard; Citus gives it an alias by itself only if there is an ON CONFLICT. */
@@ -99,6 +103,25 @@ function listDependencies(root: PlanNode, distributedTables: ReadonlySet<string>
   return found;
 }
 
+/** Conditions of a change that Citus refuses, of a replicated table too. */
+function listClockConditions(root: PlanNode, spreadTables: ReadonlySet<string>): string[] {
+  const changes = listNodes(root).filter(
+    (node) => node['Node Type'] === 'ModifyTable' && spreadTables.has(node['Relation Name'] ?? ''),
+  );
+  const conditions = changes
+    .flatMap(listNodes)
+    .flatMap((node) => [node.Filter, node['Index Cond'], node['Recheck Cond']])
+    .filter((condition) => condition !== undefined);
+  return [
+    ...(conditions.some((condition) => CLOCK_IN_CASE.test(condition))
+      ? ['asks the clock in CASE or coalesce of a change: write OR, or read in a statement before it']
+      : []),
+    ...(conditions.some((condition) => INTERVAL_ON_COLUMN.test(condition))
+      ? ['adds an interval to a column in the condition of a change: subtract it from the clock']
+      : []),
+  ];
+}
+
 /** Citus sends such a part to a node with the name of the table, which the node then takes for all of its shards. */
 function listEmptyChanges(root: PlanNode, distributedTables: ReadonlySet<string>): string[] {
   return listNodes(root)
@@ -114,6 +137,8 @@ function listEmptyChanges(root: PlanNode, distributedTables: ReadonlySet<string>
 
 export interface FaultOptions {
   distributedTables: ReadonlySet<string>;
+  /** The distributed ones, and those that every node has a copy of. */
+  spreadTables: ReadonlySet<string>;
   /** True if the statement may query all nodes. */
   asksAllNodes: boolean;
 }
@@ -170,6 +195,7 @@ export async function findFaults(client: Client, statement: string, options: Fau
     ...(isOfNodes && NAMES_COLUMNS_OF_PART.test(text)
       ? ['names the columns of a part of a WITH beside its name: name them inside, or add MATERIALIZED']
       : []),
+    ...listClockConditions(root, options.spreadTables),
     ...listEmptyChanges(root, options.distributedTables),
     ...listDependencies(root, options.distributedTables),
   ];

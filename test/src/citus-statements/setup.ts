@@ -7,11 +7,12 @@ import { plansWithoutParameters } from './plans-without-parameters.ts';
 import { forgetStatements, recordStatements, takeStatements } from './record-statements.ts';
 import { ALL_NODES } from './statements-for-all-nodes.ts';
 
-const distributedTables = new Set(
+const listTables = (placement: string): string[] =>
   listPlacements().flatMap(({ table, statement }) =>
-    statement.includes('create_distributed_table') ? [table.replace(/^.*\./, '')] : [],
-  ),
-);
+    statement.includes(placement) ? [table.replace(/^.*\./, '')] : [],
+  );
+const distributedTables = new Set(listTables('create_distributed_table'));
+const spreadTables = new Set([...distributedTables, ...listTables('create_reference_table')]);
 
 /**
  * Tests of the packages that send statements to the database. Migrations, which change all workspaces, are excluded.
@@ -36,7 +37,7 @@ afterAll(async () => {
       for (const text of statements) {
         const line = toLine(text);
         const asksAllNodes = ALL_NODES.some(({ part }) => line.includes(part));
-        const faultsOfThis = await findFaults(client, text, { distributedTables, asksAllNodes });
+        const faultsOfThis = await findFaults(client, text, { distributedTables, spreadTables, asksAllNodes });
         found.push(...faultsOfThis.map((fault) => `${fault}\n    ${line}`));
       }
       return found;

@@ -48,9 +48,14 @@ async function record(sessionId: string, text: string) {
 
 async function readStored(sessionId: string) {
   const session = (await (await api.fetch(`/v1/sessions/${sessionId}`)).json()) as Fields;
-  const { messages } = (await (await api.fetch(`/v1/sessions/${sessionId}/messages`)).json()) as {
-    messages: (Fields & { content_blocks: Fields[] })[];
-  };
+  const messages: (Fields & { content_blocks: Fields[] })[] = [];
+  let cursor: string | null = '';
+  while (cursor !== null) {
+    const page = await api.fetch(`/v1/sessions/${sessionId}/messages${cursor && `?cursor=${cursor}`}`);
+    const answer = (await page.json()) as { messages: typeof messages; next_cursor: string | null };
+    messages.push(...answer.messages);
+    cursor = answer.next_cursor;
+  }
   const { checkpoints } = (await (await api.fetch(`/v1/sessions/${sessionId}/checkpoints`)).json()) as {
     checkpoints: string[];
   };
