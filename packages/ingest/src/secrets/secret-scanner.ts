@@ -49,9 +49,10 @@ export function createSecretScanner(): SecretScanner {
   return {
     async scan(original) {
       const text = withoutColours(original);
+      const separated = withoutLettersBefore(text);
       const matches: SecretMatch[] = [];
       for (let from = 0; ; from += WINDOW_CHARACTERS - OVERLAP_CHARACTERS) {
-        const window = text.slice(from, from + WINDOW_CHARACTERS);
+        const window = separated.slice(from, from + WINDOW_CHARACTERS);
         for (const { rule, start, end } of await scanWindow(window)) {
           matches.push({ rule, start: from + start, end: from + end });
         }
@@ -68,6 +69,20 @@ const COLOURS = /\x1b\[[0-9;]{0,20}[A-Za-z]/g;
 /** Spaces in place of what colours a terminal, which would be part of the words that it touches. */
 function withoutColours(text: string): string {
   return text.includes('\x1b') ? text.replace(COLOURS, ({ length }) => ' '.repeat(length)) : text;
+}
+
+const FOREIGN_LETTERS = /[\p{L}--[A-Za-z]]+/gv;
+const ESCAPES_WITH_LETTER = /(%[0-9A-Fa-f])[A-Fa-f]/g;
+
+/**
+ * Other characters in place of letters that no secret has, and of the last ones of URLs' escapes (`%3D`), because the
+ * library finds no secret after a letter.
+ */
+function withoutLettersBefore(text: string): string {
+  const separated = text.replace(FOREIGN_LETTERS, ({ length }) => '×'.repeat(length));
+  return separated.includes('%')
+    ? separated.replace(ESCAPES_WITH_LETTER, (_, start: string) => `${start}0`)
+    : separated;
 }
 
 type Place = Pick<SecretMatch, 'start' | 'end'>;
