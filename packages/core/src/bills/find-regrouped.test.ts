@@ -3,12 +3,12 @@ import { findRegrouped } from './find-regrouped.ts';
 
 const day = '2026-11-01';
 const line = (lineItem: string | null, model: string | null = null, scope: string | null = null) => ({
-  ...{ kind: 'cost' as const, day, lineItem, model, scope },
+  ...{ kind: 'cost' as const, day, lineItem, model, scope, serviceTier: null },
 });
 const whole = line(null);
-const usage = (model: string | null, scope: string | null = null) => ({
+const usage = (model: string | null, scope: string | null = null, serviceTier: string | null = null) => ({
   ...line(null, model, scope),
-  kind: 'usage' as const,
+  ...{ kind: 'usage' as const, serviceTier },
 });
 
 it.each([
@@ -19,6 +19,7 @@ it.each([
   ['a day by project and by line', [line(null, null, 'p1')], [line('a'), line('b')]],
   ['tokens as a whole and by model', [usage(null)], [usage('m')]],
   ['tokens of all keys and by key', [usage('m')], [usage('m', 'w1 key1')]],
+  ['tokens of all tiers and by tier', [usage('m', 'w1')], [usage('m', 'w1', 'standard'), usage('m', 'w1', 'batch')]],
 ])('finds %s', (_name, some, others) => {
   expect(findRegrouped(some, others)).toBe(day);
   expect(findRegrouped(others, some)).toBe(day);
@@ -31,6 +32,7 @@ it.each([
   ['the days are others', [whole], [{ ...line('a'), day: '2026-11-02' }]],
   ['the projects are others', [line('a', null, 'p1')], [line('a', null, 'p2')]],
   ['one is the default workspace', [line('a'), line('a', null, 'w1')], [line('a', null, 'w2'), line('a')]],
+  ['the tiers are others', [usage('m', null, 'standard')], [usage('m', null, 'batch')]],
   ['one has tokens and the other amounts', [usage('m')], [whole]],
 ])('finds none if %s', (_name, some, others) => {
   expect(findRegrouped(some, others)).toBeUndefined();

@@ -1,10 +1,10 @@
 import { BillError, type BillRow } from './bill.ts';
 
-type Grouped = Pick<BillRow, 'kind' | 'day' | 'lineItem' | 'model' | 'scope'>;
+type Grouped = Pick<BillRow, 'kind' | 'day' | 'lineItem' | 'model' | 'scope' | 'serviceTier'>;
 
 /**
  * The first day whose amounts or tokens both reports have, grouped otherwise: a day as a whole and by line, a line as a
- * whole and by model, or a line for all workspaces and projects and by these. Undefined if there is none.
+ * whole and by model, a line for all workspaces and projects and by these, or for all tiers and by tier. Undefined if there is none.
  */
 export function findRegrouped(added: readonly Grouped[], stored: readonly Grouped[]): string | undefined {
   const toPart = ({ day, kind }: Grouped): string => JSON.stringify([day, kind]);
@@ -26,6 +26,10 @@ export function findRegrouped(added: readonly Grouped[], stored: readonly Groupe
       isWithin(
         ({ lineItem, model }) => JSON.stringify([lineItem, model]),
         ({ scope }) => scope === null,
+      ) ||
+      isWithin(
+        ({ lineItem, model, scope }) => JSON.stringify([lineItem, model, scope]),
+        ({ serviceTier }) => serviceTier === null,
       )
     );
   };

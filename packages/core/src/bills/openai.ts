@@ -55,7 +55,7 @@ function toUsage(day: string, result: JsonObject): BillRow {
     model: readLabel(result.model),
     lineItem: null,
     scope: toScope(result.project_id, result.user_id, result.api_key_id),
-    serviceTier: result.batch === true ? 'batch' : readLabel(result.service_tier),
+    serviceTier: readTier(result),
     amountUsd: null,
     inputTokens: Math.max(0, readCountOf(result.input_tokens) - cached),
     outputTokens: readCountOf(result.output_tokens),
@@ -63,4 +63,10 @@ function toUsage(day: string, result: JsonObject): BillRow {
     cacheWriteTokens: 0,
     identity: JSON.stringify(['usage', day, ...dimensions.map((name) => result[name] ?? null)]),
   };
+}
+
+/** Null if the report is not grouped by it. */
+function readTier({ batch, service_tier: tier }: JsonObject): string | null {
+  if (batch === true) return 'batch';
+  return readLabel(tier) ?? (batch === false ? 'standard' : null);
 }

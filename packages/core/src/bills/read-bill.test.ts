@@ -93,6 +93,9 @@ describe('readBill', () => {
       [projects, whole],
     ])
       expect(() => read('openai', pages)).toThrow('It has the amounts of 2026-11-01 twice, grouped otherwise');
+    const tokens = (more: object) => page({ model: 'gpt-5', input_tokens: 10, output_tokens: 1, ...more });
+    expect(() => read('openai', [tokens({}), tokens({ batch: false })])).toThrow('twice, grouped otherwise');
+    expect(read('openai', [tokens({ batch: true }), tokens({ batch: false })])).toHaveLength(2);
     for (const pages of [[lines, lines], [projects]]) expect(sum(read('openai', pages))).toBe(10);
   });
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { BillList } from '@recount/contract';
 import { type BillRow, findRegrouped } from '@recount/core';
 import type { Database } from '../database/database.ts';
+import { lockWorkspaceChanges } from '../database/locks.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { billRows } from '../schema/bills.ts';
 import { toJsonText } from '../schema/column-types.ts';
@@ -48,7 +49,8 @@ async function requireSameGroups(
   const { rows: stored } = await transaction.execute<
     Parameters<typeof findRegrouped>[1][number] & Record<string, unknown>
   >(sql`
-    SELECT DISTINCT b.day, b.kind, b.line_item AS "lineItem", b.model, b.scope FROM ${billRows} AS b
+    SELECT DISTINCT b.day, b.kind, b.line_item AS "lineItem", b.model, b.scope, b.service_tier AS "serviceTier"
+    FROM ${billRows} AS b
     WHERE b.workspace_id = ${workspaceId} AND b.vendor = ${vendor}
       AND b.day = ANY(${sql.param(days)}::text[]) AND NOT b.row_key = ANY(${sql.param(keys)}::text[])`);
   const day = findRegrouped(rows, stored);
@@ -65,6 +67,8 @@ export async function storeBill(
   rows: readonly BillRow[],
 ): Promise<void> {
   if (rows.length === 0) return;
+  // Two imports at a time would not see each other's lines.
+  await lockWorkspaceChanges(transaction, workspaceId);
   await requireSameGroups(transaction, { workspaceId, vendor, actor }, rows);
   const values = rows.map((row) => ({
     row_key: toKey(row.identity),
