@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
 import {
   checkpointListSchema,
   EVENT_STREAM_MEDIA_TYPE,
@@ -9,9 +10,11 @@ import {
 } from '@recount/contract';
 import {
   type Database,
+  findKeyHolder,
   findLiveSession,
   findLiveStream,
   findSession,
+  hashApiKey,
   type LiveSessionKey,
   listCheckpoints,
 } from '@recount/db';
@@ -24,6 +27,7 @@ import { LiveBell } from '../live/live-bell.ts';
 import { mergeCheckpoints } from '../live/merge-checkpoints.ts';
 import { toRunningStream } from '../live/running-stream.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
+import { readCredential } from '../plugins/credentials.ts';
 import { problemResponse, toResponse } from '../plugins/openapi.ts';
 import { ProblemError, toLogReason } from '../problems/problem-error.ts';
 
@@ -99,7 +103,7 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
   const bell = new LiveBell(deps.database, (error) =>
     deps.log.warn({ reason: toLogReason(error) }, 'no notifications of live events, polling every second'),
   );
-  const readers = new LiveReaders(config);
+  const readers = new LiveReaders(config, database);
   app.addHook('preClose', async () => readers.close());
   app.addHook('onClose', () => bell.close());
 
@@ -153,13 +157,15 @@ async function requireSession(database: Database, { workspaceId, sessionId }: Li
 /** The open connections that follow events, each counted until it closes. */
 class LiveReaders {
   readonly #config: LiveConfig;
+  readonly #database: Database;
   readonly #closing = new AbortController();
   #count = 0;
   /** The number that follow a workspace, by key id. */
   readonly #ofWorkspaces = new Map<string, number>();
 
-  constructor(config: LiveConfig) {
+  constructor(config: LiveConfig, database: Database) {
     this.#config = config;
+    this.#database = database;
   }
 
   /** Ends all. */
@@ -173,8 +179,15 @@ class LiveReaders {
     if (this.#count >= maxReaders) throw tooManyReaders(maxReaders);
     this.#count++;
     const gone = new AbortController();
+    const checking = setInterval(() => {
+      isUnchanged(this.#database, request).then(
+        (isSame) => isSame || gone.abort(),
+        (error: unknown) => request.log.warn({ reason: toLogReason(error) }, 'key of a reader not checked'),
+      );
+    }, heartbeatMs);
     reply.raw.once('close', () => {
       this.#count--;
+      clearInterval(checking);
       gone.abort();
     });
     return {
@@ -229,6 +242,17 @@ const SIGNED_IN_READER_MS = 5 * 60_000;
 export function toReaderMs(holder: { expiresAt?: string | null; signInId?: string }, nowMs: number): number {
   const keyMs = holder.expiresAt == null ? Number.POSITIVE_INFINITY : Math.max(0, Date.parse(holder.expiresAt) - nowMs);
   return holder.signInId === undefined ? keyMs : Math.min(keyMs, SIGNED_IN_READER_MS);
+}
+
+/**
+ * False once a key is revoked or replaced, or its workspace shows it something else, because what a reader may see is
+ * decided when it comes. Browsers ask again anyway.
+ */
+async function isUnchanged(database: Database, request: FastifyRequest): Promise<boolean> {
+  const credential = readCredential(request);
+  if (credential === undefined || !('key' in credential)) return true;
+  const holder = await findKeyHolder(database, hashApiKey(credential.key));
+  return isDeepStrictEqual(holder?.policy, request.keyHolder?.policy);
 }
 
 /** A reader may stay for days. It is ended when its key expires, and then refused. */

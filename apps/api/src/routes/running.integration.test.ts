@@ -1,10 +1,11 @@
 import { type LiveList, liveListSchema } from '@recount/contract';
+import { changeWorkspaceSettings, createApiKey } from '@recount/db';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { readApiConfig } from '../config.ts';
 import { expectProblem } from '../testing/expect-problem.ts';
 import { newTestStreamId, openLive } from '../testing/live-client.ts';
 import { toStreamLines } from '../testing/stream-lines.ts';
-import { createTestApi, type TestApi } from '../testing/test-api.ts';
+import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api.ts';
 
 const HEARTBEAT_MS = 300;
 const WAITING = { interval: 20 };
@@ -60,6 +61,21 @@ it('lists the running sessions of a workspace, and of no other', async () => {
   own.close();
   other.close();
   await Promise.all([own.ended, other.ended]);
+});
+
+it('ends when its key is revoked, or when the workspace hides names or texts', async () => {
+  const { database } = api.database;
+  const made = await createApiKey(database, { workspaceId: HOME_WORKSPACE, name: 'reads', scopes: ['read'] });
+  const hidden = await follow(made.key);
+  expect(hidden.response.status).toBe(200);
+  await changeWorkspaceSettings(database, HOME_WORKSPACE, { namesFromPeople: 50 });
+  await hidden.ended;
+  const revoked = await follow(made.key);
+  expect(revoked.response.status).toBe(200);
+  expect((await api.fetch(`/v1/keys/${made.id}`, { method: 'DELETE' })).status).toBe(204);
+  await revoked.ended;
+  await expectProblem((await follow(made.key)).response, 401, 'invalid-key');
+  await changeWorkspaceSettings(database, HOME_WORKSPACE, { namesFromPeople: null });
 });
 
 it('bounds the readers of a key, and disconnects them when the server stops', async () => {
