@@ -1,4 +1,4 @@
-import type { NewViewShare, ShareList, UsageReport } from '@recount/contract';
+import type { NewViewShare, Person, ShareList, UsageReport } from '@recount/contract';
 import { REPORT_DIMENSIONS } from '@recount/contract/reports/report-dimensions';
 import { changeWorkspaceSettings, createApiKey } from '@recount/db';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -212,6 +212,21 @@ it('has pseudonyms where the workspace hides names, and is made where admins see
     expect(readValues(html)).toContain(7);
     // A page that was made before has them no longer, also within minutes.
     expect(await open(named.path)).not.toMatch(/maya|noah/);
+    // Neither has one of a workspace whose people become too few: all names of sessions count until it knows people.
+    const add = async (display_name: string): Promise<string> => {
+      const headers = { 'content-type': 'application/json' };
+      const body = JSON.stringify({ display_name });
+      return ((await (await api.fetch('/v1/people', { method: 'POST', headers, body })).json()) as Person).id;
+    };
+    await changeWorkspaceSettings(database, HOME_WORKSPACE, { namesFromPeople: 2 });
+    expect(await open(named.path)).toMatch(/maya/);
+    const maya = await add('maya');
+    expect(await open(named.path)).not.toMatch(/maya|noah/);
+    const noah = await add('noah');
+    expect(await open(named.path)).toMatch(/maya/);
+    expect((await api.fetch(`/v1/people/${noah}`, { method: 'DELETE' })).status).toBe(204);
+    expect(await open(named.path)).not.toMatch(/maya|noah/);
+    await api.fetch(`/v1/people/${maya}`, { method: 'DELETE' });
   } finally {
     await changeWorkspaceSettings(database, HOME_WORKSPACE, { namesFromPeople: null, textReaders: 'readers' });
   }

@@ -139,9 +139,12 @@ export async function changeWorkspaceSettings(
   return changed;
 }
 
-/** Empties the pages of a workspace's views, which may show names that it hides now. They are made again when they are opened. */
-async function emptySharedPages(transaction: Database, workspaceId: string): Promise<void> {
-  const isView = and(isNotNull(sessionShares.view), isNotNull(sessionShares.page));
+/**
+ * Empties the pages of a workspace's views, which may show names that it hides now, because its policy or the number of
+ * its people has changed. They are made again when they are opened.
+ */
+export async function emptySharedPages(transaction: Database, workspaceId: string): Promise<void> {
+  const isView = and(isNotNull(sessionShares.view), sql`octet_length(${sessionShares.page}) > 0`);
   await transaction
     .update(sessionShares)
     .set({ page: new Uint8Array(), page_at: '1970-01-01T00:00:00.000Z' })
