@@ -12,12 +12,15 @@ const MAX_ID_LENGTH = 64;
 const trimmedName = nameText.refine((value) => value.trim() === value, 'No spaces at its ends');
 const personIdField = text(MAX_ID_LENGTH).describe('Id of a person');
 const dayField = z.iso.date();
+/** Postgres has no year 0. */
+const dayParameter = dayField.refine((day) => day >= '1900', 'Not a day of the years 1900 to 9999');
+const MEMBERSHIP_FROM = 'First day, UTC; null: always';
 const emailField = trimmedName.refine((value) => /^[^\s@]+@[^\s@]+$/.test(value), 'Not an e-mail address');
 
 const membershipFields = {
   team: z.string().nullable().describe('Name of the team; null for none'),
   cost_centre: z.string().nullable().describe('Their own cost centre; null if the team’s counts'),
-  from: dayField.nullable().describe('First day, UTC; null: always'),
+  from: dayField.nullable().describe(MEMBERSHIP_FROM),
 };
 
 export const personSchema = z
@@ -63,21 +66,30 @@ const changeFields = {
     .describe('All names besides display name and e-mail. Names that are left out become unattributed'),
   team: trimmedName.nullable().describe('Name of a team; null for none'),
   cost_centre: trimmedName.nullable().describe('Their own cost centre; null if the team’s counts'),
-  team_from: dayField
+  team_from: dayParameter
     .nullable()
     .describe(
       'First day (UTC) of `team` and `cost_centre`; null: always. By default from today on, or always if this is their first team',
     ),
   memberships: z
-    .array(z.object({ ...membershipFields, team: trimmedName.nullable(), cost_centre: trimmedName.nullable() }))
+    .array(
+      z.object({
+        ...membershipFields,
+        ...{
+          team: trimmedName.nullable(),
+          cost_centre: trimmedName.nullable(),
+          from: dayParameter.nullable().describe(MEMBERSHIP_FROM),
+        },
+      }),
+    )
     .max(MAX_MEMBERSHIPS)
     .describe('All teams of all times, instead of the three fields above'),
   leads: z
     .array(trimmedName)
     .max(MAX_LED_TEAMS)
     .describe('Names of all teams that they lead. Teams that are left out have no lead afterwards'),
-  joined_on: dayField.nullable(),
-  left_on: dayField.nullable(),
+  joined_on: dayParameter.nullable(),
+  left_on: dayParameter.nullable(),
   notes: text(MAX_NOTES_LENGTH).nullable(),
 };
 

@@ -68,6 +68,15 @@ describe('people and teams', { shuffle: false }, () => {
     ]);
   });
 
+  it.each([
+    { joined_on: '0000-01-01' },
+    { left_on: '0000-12-31' },
+    { team: 'core', team_from: '0000-01-01' },
+    { memberships: [{ team: 'core', cost_centre: null, from: '0000-01-01' }] },
+  ])('have no day in the year 0, which Postgres does not have: %o', async (days) => {
+    await expectProblem(await send('POST', '/v1/people', { display_name: 'Old', ...days }), 400, 'invalid-request');
+  });
+
   it('have further names, each with one owner', async () => {
     const { names } = (await (await send('PATCH', `/v1/people/${maya.id}`, { names: ['mchen'] })).json()) as Person;
     expect(names).toEqual(['Maya Chen', 'Maya@acme.test', 'mchen']);
