@@ -9,6 +9,8 @@ import { isNewEnough, NODE_PACKAGE, toCommand } from './node-program.mjs';
 const PNPM_PACKAGE = 'pnpm@10.34.9';
 /** The program, and what builds its dashboard. Tools for tests take more than half of a whole installation. */
 const NEEDED_TO_RUN = ['--prod', '--filter', '@recount/cli...', '--filter', '@recount/web...'];
+/** Whatever a user's settings say: packages below node_modules/.pnpm, and none in the store, which is removed. */
+const LAYOUT = ['--config.node-linker=isolated', '--config.enable-global-virtual-store=false'];
 /** Types, source maps and manuals of packages, a quarter of what is installed. */
 const NOT_NEEDED_TO_RUN = /\.(?:[cm]?tsx?|map|flow|md|markdown)$/i;
 const LICENCE = /licen[cs]e|copying|notice|readme/i;
@@ -30,18 +32,31 @@ export function installDependencies(root, install = runInstallation) {
   const hasTools = existsSync(join(modules, '.bin'));
   const storePath = join(modules, '.cache', 'recount-store');
   const node = isNewEnough(process.versions.node) ? [] : ['-p', NODE_PACKAGE];
-  const options = ['--frozen-lockfile', ...(hasTools ? [] : [...NEEDED_TO_RUN, '--store-dir', storePath])];
+  const options = ['--frozen-lockfile', ...(hasTools ? [] : [...NEEDED_TO_RUN, ...LAYOUT, '--store-dir', storePath])];
   const command = toCommand('npx', ['-y', ...node, '-p', PNPM_PACKAGE, 'pnpm', 'install', ...options]);
   const exitCode = install(command.file, command.words, command.shell);
   if (exitCode !== 0) return exitCode;
-  if (!hasTools) {
-    removeUnneeded(join(modules, '.pnpm'));
-    // Otherwise what was removed would stay on the disk: pnpm's own store has a second link to each file.
-    rmSync(storePath, { recursive: true, force: true });
-  }
+  if (!hasTools) tidy(join(modules, '.pnpm'), storePath);
   mkdirSync(dirname(stampPath), { recursive: true });
   writeFileSync(stampPath, hash);
   return 0;
+}
+
+/**
+ * @param {string} folder
+ * @param {string} storePath
+ */
+function tidy(folder, storePath) {
+  try {
+    removeUnneeded(folder);
+    // Otherwise what was removed would stay on the disk: pnpm's own store has a second link to each file.
+    rmSync(storePath, { recursive: true, force: true, maxRetries: 3 });
+  } catch (error) {
+    // The program starts with more on the disk than it needs, for example if a virus scanner holds a file.
+    console.error(
+      `Some files that recount does not need were not removed: ${error instanceof Error ? error.message : error}`,
+    );
+  }
 }
 
 /**

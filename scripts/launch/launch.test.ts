@@ -112,6 +112,16 @@ describe('the installation before npm start', () => {
     expect(existsSync(types)).toBe(true);
   });
 
+  it('is complete even if nothing can be removed', () => {
+    const installElsewhere = (): number => {
+      installed.push([]);
+      return 0;
+    };
+    expect(installDependencies(folder, installElsewhere)).toBe(0);
+    expect(installDependencies(folder, installElsewhere)).toBe(0);
+    expect(installed).toHaveLength(1);
+  });
+
   it('is repeated after a failure, whose exit code it returns', () => {
     expect([install(3), install()]).toEqual([3, 0]);
     expect(installed).toHaveLength(2);

@@ -66,7 +66,7 @@ function runRecount(node, words, env) {
   const nodeWords = [`--max-semi-space-size=${youngMb}`, program, ...words];
   // The program takes this one's place and id. Windows and older versions of Node start it beside this one.
   const own = SERVERS.includes(words[0] ?? '') ? { MALLOC_ARENA_MAX: '2', ...env } : env;
-  process.execve?.(node, [node, ...nodeWords], own);
+  if (process.platform !== 'win32') process.execve?.(node, [node, ...nodeWords], own);
   run(node, nodeWords, {
     env: own,
     // By the channel the program notices where this process is killed.

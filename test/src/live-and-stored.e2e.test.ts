@@ -85,9 +85,14 @@ async function read(sessionId: string) {
     return transcriptId !== null && (await get(`/v1/transcripts/${transcriptId}`)).status === 'ingested';
   }, `${sessionId} is stored`);
   const { streams } = liveListSchema.parse(await get(`/v1/live?state=ended&session_id=${sessionId}`));
-  const { messages } = (await get(`/v1/sessions/${sessionId}/messages`)) as {
-    messages: (Fields & { content_blocks: Fields[] })[];
-  };
+  const messages: (Fields & { content_blocks: Fields[] })[] = [];
+  let cursor: string | null = '';
+  while (cursor !== null) {
+    const page = await get(`/v1/sessions/${sessionId}/messages${cursor && `?cursor=${cursor}`}`);
+    const { next_cursor, ...found } = page as { messages: typeof messages; next_cursor: string | null };
+    messages.push(...found.messages);
+    cursor = next_cursor;
+  }
   const { issues } = (await get(`/v1/transcripts/${transcriptId}/issues`)) as { issues: Fields[] };
   const story = (await readStory({ url, key }, sessionId)).map(({ event, data }) => ({ event, data: data as Fields }));
   return { story, stream: streams[0], messages, issues, blocks: messages.flatMap((each) => each.content_blocks) };

@@ -217,10 +217,12 @@ async function toAccount(
 /** The claims of both. If they have different addresses, the ID token's counts, and only it says whether that is verified. */
 function joinClaims(idClaims: Claims, userInfo: Claims, emailVerifiedClaim: string): Claims {
   const joined = { ...userInfo, ...idClaims };
-  if (idClaims.email === userInfo.email) return joined;
+  if (toAddress(idClaims) === toAddress(userInfo)) return joined;
   const { email, [emailVerifiedClaim]: isVerified } = idClaims.email === undefined ? userInfo : idClaims;
   return { ...joined, email, [emailVerifiedClaim]: isVerified };
 }
+
+const toAddress = ({ email }: Claims): unknown => (typeof email === 'string' ? email.toLowerCase() : email);
 
 /** Codes that say that the provider, or its settings here, have a fault: no answer about the account. */
 const OUTAGES = new Set([

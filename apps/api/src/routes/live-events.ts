@@ -15,6 +15,7 @@ import {
   findLiveStream,
   findSession,
   hashApiKey,
+  isHidingNames,
   type LiveSessionKey,
   listCheckpoints,
 } from '@recount/db';
@@ -177,19 +178,10 @@ class LiveReaders {
   admit(request: FastifyRequest, reply: FastifyReply) {
     const { heartbeatMs, maxReaders, slowReaderTimeoutMs } = this.#config;
     if (this.#count >= maxReaders) throw tooManyReaders(maxReaders);
-    this.#count++;
     const gone = new AbortController();
-    const checking = setInterval(() => {
-      isUnchanged(this.#database, request).then(
-        (isSame) => isSame || gone.abort(),
-        (error: unknown) => request.log.warn({ reason: toLogReason(error) }, 'key of a reader not checked'),
-      );
-    }, heartbeatMs);
-    reply.raw.once('close', () => {
-      this.#count--;
-      clearInterval(checking);
-      gone.abort();
-    });
+    // It may have left while its session was looked up.
+    if (reply.raw.closed) gone.abort();
+    else this.#watch(request, reply, gone);
     return {
       heartbeatMs,
       slowReaderTimeoutMs,
@@ -201,6 +193,34 @@ class LiveReaders {
     };
   }
 
+  /** Counts a reader until it leaves, and ends it when it may no longer see what it sees. */
+  #watch(request: FastifyRequest, reply: FastifyReply, gone: AbortController): void {
+    this.#count++;
+    const holder = request.keyHolder;
+    const wasHiding =
+      holder === null || holder.policy.namesFromPeople === null
+        ? undefined
+        : isHidingNames(this.#database, holder.workspaceId).catch(() => undefined);
+    let isChecking = false;
+    const check = async (): Promise<void> => {
+      if (isChecking) return;
+      isChecking = true;
+      try {
+        if (!(await isUnchanged(this.#database, request, wasHiding))) gone.abort();
+      } catch (error) {
+        request.log.warn({ reason: toLogReason(error) }, 'key of a reader not checked');
+      } finally {
+        isChecking = false;
+      }
+    };
+    const checking = setInterval(check, this.#config.heartbeatMs).unref();
+    reply.raw.once('close', () => {
+      this.#count--;
+      clearInterval(checking);
+      gone.abort();
+    });
+  }
+
   /** The same for a reader of a whole workspace. Throws ProblemError also if its key has too many. */
   admitOfWorkspace(request: FastifyRequest, reply: FastifyReply) {
     const counts = this.#ofWorkspaces;
@@ -208,6 +228,7 @@ class LiveReaders {
     const count = counts.get(keyId) ?? 0;
     if (count >= MAX_WORKSPACE_READERS_PER_KEY) throw tooManyReaders(MAX_WORKSPACE_READERS_PER_KEY);
     const reader = this.admit(request, reply);
+    if (reply.raw.closed) return reader;
     counts.set(keyId, count + 1);
     reply.raw.once('close', () => {
       const left = (counts.get(keyId) ?? 1) - 1;
@@ -245,14 +266,22 @@ export function toReaderMs(holder: { expiresAt?: string | null; signInId?: strin
 }
 
 /**
- * False once a key is revoked or replaced, or its workspace shows it something else, because what a reader may see is
- * decided when it comes. Browsers ask again anyway.
+ * False once a key is revoked, expired or replaced, or its workspace shows it something else, because what a reader may see
+ * is decided when it comes. Browsers ask again anyway.
+ *
+ * @param wasHiding whether names were hidden when it came, in a workspace that may hide them
  */
-async function isUnchanged(database: Database, request: FastifyRequest): Promise<boolean> {
+async function isUnchanged(
+  database: Database,
+  request: FastifyRequest,
+  wasHiding: Promise<boolean | undefined> | undefined,
+): Promise<boolean> {
   const credential = readCredential(request);
   if (credential === undefined || !('key' in credential)) return true;
   const holder = await findKeyHolder(database, hashApiKey(credential.key));
-  return isDeepStrictEqual(holder?.policy, request.keyHolder?.policy);
+  if (holder === undefined || holder.isExpired) return false;
+  if (!isDeepStrictEqual(holder.policy, request.keyHolder?.policy)) return false;
+  return wasHiding === undefined || (await wasHiding) === (await isHidingNames(database, holder.workspaceId));
 }
 
 /** A reader may stay for days. It is ended when its key expires, and then refused. */

@@ -1,5 +1,5 @@
 import { type LiveList, liveListSchema } from '@recount/contract';
-import { changeWorkspaceSettings, createApiKey } from '@recount/db';
+import { changeWorkspaceSettings, createApiKey, createPerson, deletePerson, rotateApiKey } from '@recount/db';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { readApiConfig } from '../config.ts';
 import { expectProblem } from '../testing/expect-problem.ts';
@@ -63,7 +63,7 @@ it('lists the running sessions of a workspace, and of no other', async () => {
   await Promise.all([own.ended, other.ended]);
 });
 
-it('ends when its key is revoked, or when the workspace hides names or texts', async () => {
+it('ends when its key is revoked, or when the workspace changes its policy', async () => {
   const { database } = api.database;
   const made = await createApiKey(database, { workspaceId: HOME_WORKSPACE, name: 'reads', scopes: ['read'] });
   const hidden = await follow(made.key);
@@ -75,6 +75,27 @@ it('ends when its key is revoked, or when the workspace hides names or texts', a
   expect((await api.fetch(`/v1/keys/${made.id}`, { method: 'DELETE' })).status).toBe(204);
   await revoked.ended;
   await expectProblem((await follow(made.key)).response, 401, 'invalid-key');
+  await changeWorkspaceSettings(database, HOME_WORKSPACE, { namesFromPeople: null });
+});
+
+it('ends when its secret was replaced and the grace period is over', async () => {
+  const { database } = api.database;
+  const made = await createApiKey(database, { workspaceId: HOME_WORKSPACE, name: 'old', scopes: ['read'] });
+  const reader = await follow(made.key);
+  expect(reader.response.status).toBe(200);
+  await rotateApiKey(database, HOME_WORKSPACE, made.id, { graceMs: 1, actor: 'system' });
+  await reader.ended;
+});
+
+it('ends when the workspace has too few people to show names', async () => {
+  const { database } = api.database;
+  const scope = { workspaceId: HOME_WORKSPACE, actor: 'system' } as const;
+  const id = await database.transaction((transaction) => createPerson(transaction, scope, { displayName: 'Ada' }));
+  await changeWorkspaceSettings(database, HOME_WORKSPACE, { namesFromPeople: 1 });
+  const reader = await follow(api.keys.read);
+  expect(reader.response.status).toBe(200);
+  await database.transaction((transaction) => deletePerson(transaction, scope, id));
+  await reader.ended;
   await changeWorkspaceSettings(database, HOME_WORKSPACE, { namesFromPeople: null });
 });
 

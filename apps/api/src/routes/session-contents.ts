@@ -17,6 +17,7 @@ import { readOutline } from '../paging/outline.ts';
 import { readSessionChanges } from '../paging/session-changes.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
+import { ProblemError } from '../problems/problem-error.ts';
 import { noSuchSessionResponse, requireRows, requireSession } from './require-session.ts';
 
 const noRows = {
@@ -78,12 +79,19 @@ const GET_SESSION_COSTS = {
 
 /** Outlines and changes of whole sessions are made in memory, up to about 100 MB each; further ones wait. */
 const MAX_CONCURRENT_SUMMARIES = 2;
+const MAX_WAITING_SUMMARIES = 32;
+const RETRY_AFTER = { 'retry-after': '5' };
 
 /** The contents of a session, its messages, an outline of them, its changes to files, its costs. */
 export function addSessionContentRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): void {
   const limitSummaries = pLimit(MAX_CONCURRENT_SUMMARIES);
-  const summarize = <Result>(read: (snapshot: Database) => Promise<Result>): Promise<Result> =>
-    limitSummaries(() => deps.database.withSnapshot(read));
+  const summarize = <Result>(read: (snapshot: Database) => Promise<Result>): Promise<Result> => {
+    if (limitSummaries.pendingCount >= MAX_WAITING_SUMMARIES)
+      throw new ProblemError('too-many-requests', 'Too many outlines and changes are being read', {
+        headers: RETRY_AFTER,
+      });
+    return limitSummaries(() => deps.database.withSnapshot(read));
+  };
 
   app.get('/v1/sessions/:session_id/messages', LIST_SESSION_MESSAGES, async (request) => {
     const workspaceId = workspaceOf(request);

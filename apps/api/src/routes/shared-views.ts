@@ -74,8 +74,10 @@ export function createViewRefresher(
     }
   };
   return (opened) => {
-    const current = underWay.get(opened.id) ?? refresh(opened).finally(() => underWay.delete(opened.id));
-    underWay.set(opened.id, current);
+    // A page that has been emptied since is another one: what is under way may have the names that are hidden now.
+    const page = `${opened.id} ${opened.pageAt}`;
+    const current = underWay.get(page) ?? refresh(opened).finally(() => underWay.delete(page));
+    underWay.set(page, current);
     return current;
   };
 }

@@ -17,7 +17,7 @@ interface IdleCollector {
 /**
  * Collects all garbage each time that this process has worked and is idle again. V8 collects while a program allocates,
  * so an idle one keeps what its last work left, and all compiled code: 25 MB of each process after it has started. Nothing
- * else happens during the collection, half a second at most. Does not keep the process running.
+ * else happens during the collection, about half a second. Does not keep the process running.
  */
 export function collectWhenIdle({ intervalMs, readCpuMs, collect }: IdleCollector = ofThisProcess()): void {
   let lastMs = readCpuMs();

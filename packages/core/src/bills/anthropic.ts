@@ -17,14 +17,24 @@ import {
  * https://platform.claude.com/docs/en/manage-claude/usage-cost-api
  */
 export function readAnthropicPage(page: JsonObject): AnsweredRow[] {
-  return readObjects(page.data).flatMap((bucket) => {
+  const buckets = readObjects(page.data);
+  // The default workspace has no id, and neither has a line for all workspaces.
+  const isByWorkspace = buckets.some(({ results }) =>
+    readObjects(results).some(({ workspace_id: id }) => readLabel(id) !== null),
+  );
+  return buckets.flatMap((bucket) => {
     const day = readDay(bucket.starting_at);
-    return readObjects(bucket.results).map((result) => ({
-      ...('amount' in result ? toCost(day, result) : toUsage(day, result)),
-      piece: String(bucket.starting_at),
-    }));
+    return readObjects(bucket.results).map((result) => {
+      const workspace = readLabel(result.workspace_id) ?? (isByWorkspace ? DEFAULT_WORKSPACE : null);
+      return {
+        ...('amount' in result ? toCost(day, result, workspace) : toUsage(day, result, workspace)),
+        piece: String(bucket.starting_at),
+      };
+    });
   });
 }
+
+const DEFAULT_WORKSPACE = 'default';
 
 const DIMENSIONS = ['workspace_id', 'api_key_id', 'model', 'service_tier', 'context_window', 'inference_geo'] as const;
 const COST_DIMENSIONS = [...DIMENSIONS, 'description', 'cost_type', 'token_type'] as const;
@@ -32,26 +42,26 @@ const COST_DIMENSIONS = [...DIMENSIONS, 'description', 'cost_type', 'token_type'
 const toIdentity = (kind: string, day: string, result: JsonObject, names: readonly string[]): string =>
   JSON.stringify([kind, day, ...names.map((name) => result[name] ?? null)]);
 
-const toCost = (day: string, result: JsonObject): BillRow => ({
+const toCost = (day: string, result: JsonObject, workspace: string | null): BillRow => ({
   day,
   kind: 'cost',
   model: readLabel(result.model),
   lineItem: readLabel(result.description) ?? readLabel(result.cost_type),
-  scope: toScope(result.workspace_id),
+  scope: toScope(workspace),
   serviceTier: readLabel(result.service_tier),
   amountUsd: readAmount(result.amount, result.currency) / 100,
   ...NO_TOKENS,
   identity: toIdentity('cost', day, result, COST_DIMENSIONS),
 });
 
-function toUsage(day: string, result: JsonObject): BillRow {
+function toUsage(day: string, result: JsonObject, workspace: string | null): BillRow {
   const writes = readObject(result.cache_creation) ?? {};
   return {
     day,
     kind: 'usage',
     model: readLabel(result.model),
     lineItem: null,
-    scope: toScope(result.workspace_id, result.api_key_id),
+    scope: toScope(workspace, result.api_key_id),
     serviceTier: readLabel(result.service_tier),
     amountUsd: null,
     inputTokens: readCountOf(result.uncached_input_tokens),

@@ -4,6 +4,9 @@ import { cutCharacters, isJsonObject, MAX_IDENTIFIER_LENGTH, readText, toNumber 
 /** Vendors whose usage and cost reports are read. */
 export type BillVendor = 'anthropic' | 'openai' | 'github' | 'cursor';
 
+/** The scope of stored lines that were imported before lines had one. */
+export const UNKNOWN_SCOPE = '';
+
 /** A line of a vendor's report. */
 export interface BillRow {
   /** Day in UTC, `2026-11-29`. */

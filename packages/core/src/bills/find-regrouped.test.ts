@@ -32,6 +32,7 @@ it.each([
   ['the days are others', [whole], [{ ...line('a'), day: '2026-11-02' }]],
   ['the projects are others', [line('a', null, 'p1')], [line('a', null, 'p2')]],
   ['one is the default workspace', [line('a'), line('a', null, 'w1')], [line('a', null, 'w2'), line('a')]],
+  ['the scope is unknown', [line('a', null, '')], [line('a', null, 'w1')]],
   ['the tiers are others', [usage('m', null, 'standard')], [usage('m', null, 'batch')]],
   ['one has tokens and the other amounts', [usage('m')], [whole]],
 ])('finds none if %s', (_name, some, others) => {

@@ -1,10 +1,11 @@
-import { BillError, type BillRow } from './bill.ts';
+import { BillError, type BillRow, UNKNOWN_SCOPE } from './bill.ts';
 
 type Grouped = Pick<BillRow, 'kind' | 'day' | 'lineItem' | 'model' | 'scope' | 'serviceTier'>;
 
 /**
  * The first day whose amounts or tokens both reports have, grouped otherwise: a day as a whole and by line, a line as a
- * whole and by model, a line for all workspaces and projects and by these, or for all tiers and by tier. Undefined if there is none.
+ * whole and by model, a line for all workspaces and projects and by these, or for all tiers and by tier. Undefined if there
+ * is none. The scope of lines with `UNKNOWN_SCOPE` is not compared.
  */
 export function findRegrouped(added: readonly Grouped[], stored: readonly Grouped[]): string | undefined {
   const toPart = ({ day, kind }: Grouped): string => JSON.stringify([day, kind]);
@@ -24,7 +25,7 @@ export function findRegrouped(added: readonly Grouped[], stored: readonly Groupe
         ({ model }) => model === null,
       ) ||
       isWithin(
-        ({ lineItem, model }) => JSON.stringify([lineItem, model]),
+        ({ lineItem, model, scope: own }) => (own === UNKNOWN_SCOPE ? null : JSON.stringify([lineItem, model])),
         ({ scope }) => scope === null,
       ) ||
       isWithin(

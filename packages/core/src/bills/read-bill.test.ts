@@ -32,6 +32,14 @@ describe('readBill', () => {
     ]);
   });
 
+  it('knows Anthropic’s default workspace, which has no id, by the others of an answer', () => {
+    const toLine = (workspace_id: string | null) => ({ amount: '5', currency: 'USD', description: 'a', workspace_id });
+    const toBill = (...ids: (string | null)[]) =>
+      read('anthropic', { data: [{ starting_at: '2026-11-01T00:00:00Z', results: ids.map(toLine) }] });
+    expect(toBill(null, 'wrkspc_1').map(({ scope }) => scope)).toEqual(['default', 'wrkspc_1']);
+    expect(toBill(null).map(({ scope }) => scope)).toEqual([null]);
+  });
+
   it('reads Anthropic’s tokens', () => {
     const result = {
       uncached_input_tokens: 1500,

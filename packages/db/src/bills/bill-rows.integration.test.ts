@@ -1,6 +1,6 @@
 import type { BillRow } from '@recount/core';
-import { createTestDatabase } from '@recount/local-postgres/testing';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { createTestDatabase, waitForLocks } from '@recount/local-postgres/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createDatabasePool, type DatabasePool } from '../database/database.ts';
 import { ensureWorkspace } from '../workspaces/workspaces.ts';
 import { listBills, RegroupedBillError, storeBill } from './bill-rows.ts';
@@ -26,25 +26,14 @@ const toLine = (lineItem: string | null): BillRow => ({
   identity: JSON.stringify([lineItem]),
 });
 
-const countWaiting = async (): Promise<number> => {
-  const { rows } = await pool.pool.query<{ count: number }>(
-    "SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-  );
-  return rows[0]?.count ?? 0;
-};
-
 it('refuses one of two imports at a time that have the same amounts, grouped otherwise', async () => {
   let second: Promise<unknown> | undefined;
-  let isOver = false;
   await pool.withTransaction(async (transaction) => {
     await storeBill(transaction, BILL, [toLine(null)]);
     second = pool
       .withTransaction((other) => storeBill(other, BILL, [toLine('tokens')]))
-      .catch((error: unknown) => error)
-      .finally(() => {
-        isOver = true;
-      });
-    await vi.waitFor(async () => expect(isOver || (await countWaiting()) > 0).toBe(true), { interval: 20 });
+      .catch((error: unknown) => error);
+    await Promise.race([second, waitForLocks({ database: pool }, 1)]);
   });
   expect(await second).toBeInstanceOf(RegroupedBillError);
   expect(await listBills(pool.database, WORKSPACE)).toMatchObject([{ amount_usd: 5, lines: 1 }]);

@@ -16,7 +16,7 @@ const NAMES = sql.raw(
 const COLUMNS = sql.raw(`row_key text, kind text, day text, model text, line_item text, scope text, service_tier text,
   amount_usd numeric, tokens_in bigint, tokens_out bigint, cache_read bigint, cache_write bigint`);
 const CHANGES = sql.raw(
-  ['scope', 'amount_usd', 'tokens_in', 'tokens_out', 'cache_read', 'cache_write', 'imported_at']
+  ['scope', 'service_tier', 'amount_usd', 'tokens_in', 'tokens_out', 'cache_read', 'cache_write', 'imported_at']
     .map((name) => `${name} = excluded.${name}`)
     .join(', '),
 );

@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import { and, eq, inArray, notInArray, or, sql } from '../drizzle.cjs';
 import { type PeopleSource, people, personNames, teamMemberships, teams } from '../schema/people.ts';
 import { addAuditEntry } from '../workspaces/audit-log.ts';
-import { emptySharedPages } from '../workspaces/workspace-settings.ts';
+import { emptyPagesAfterPeople } from '../workspaces/workspace-settings.ts';
 import { lockPeople, type PeopleScope } from './lock-people.ts';
 import { changeMembership, type Membership, replaceMemberships } from './memberships.ts';
 import { PeopleError } from './people-errors.ts';
@@ -40,7 +40,7 @@ export async function createPerson(
   const id = ulid();
   await transaction.insert(people).values({ workspace_id: workspaceId, id, display_name: displayName, source });
   await writePerson(transaction, workspaceId, id, { displayName, ...change }, source);
-  await emptySharedPages(transaction, workspaceId);
+  await emptyPagesAfterPeople(transaction, workspaceId);
   await addAuditEntry(transaction, { workspaceId, actor, action: 'person.create', subjects: [id] });
   return id;
 }
@@ -169,7 +169,7 @@ export async function deletePerson(
     .update(teams)
     .set({ lead_id: null })
     .where(and(eq(teams.workspace_id, workspaceId), inArray(teams.lead_id, ids)));
-  await emptySharedPages(transaction, workspaceId);
+  await emptyPagesAfterPeople(transaction, workspaceId);
   await addAuditEntry(transaction, { workspaceId, actor, action: 'person.delete', subjects: ids });
   return true;
 }
@@ -201,7 +201,7 @@ export async function mergePerson(
     .update(people)
     .set({ merged_into: into, updated_at: sql`now()` })
     .where(and(eq(people.workspace_id, workspaceId), or(eq(people.id, id), eq(people.merged_into, id))));
-  await emptySharedPages(transaction, workspaceId);
+  await emptyPagesAfterPeople(transaction, workspaceId);
   await addAuditEntry(transaction, { workspaceId, actor, action: 'person.merge', subjects: [id, into] });
   return true;
 }

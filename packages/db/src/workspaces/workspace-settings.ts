@@ -139,11 +139,20 @@ export async function changeWorkspaceSettings(
   return changed;
 }
 
+/** Empties the pages of a workspace's views after a change of its people, if it shows names depending on their number. */
+export async function emptyPagesAfterPeople(transaction: Database, workspaceId: string): Promise<void> {
+  const [workspace] = await transaction
+    .select({ namesFromPeople: workspaces.names_from_people })
+    .from(workspaces)
+    .where(eq(workspaces.id, workspaceId));
+  if (workspace !== undefined && workspace.namesFromPeople !== null) await emptySharedPages(transaction, workspaceId);
+}
+
 /**
  * Empties the pages of a workspace's views, which may show names that it hides now, because its policy or the number of
  * its people has changed. They are made again when they are opened.
  */
-export async function emptySharedPages(transaction: Database, workspaceId: string): Promise<void> {
+async function emptySharedPages(transaction: Database, workspaceId: string): Promise<void> {
   const isView = and(isNotNull(sessionShares.view), sql`octet_length(${sessionShares.page}) > 0`);
   await transaction
     .update(sessionShares)

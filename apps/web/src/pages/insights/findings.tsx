@@ -208,6 +208,8 @@ function FindingTable({
   const dismissed = isDismissedShown ? ('only' as const) : undefined;
   const report = useAnswer('/v1/analytics/findings', { ...filter, kind: chosen, dismissed, limit: SHOWN_ROWS });
   const kind = (report.isPlaceholderData && report.data?.rows[0]?.kind) || chosen;
+  // “None” would be said of the chosen kind.
+  const isEmptyBefore = report.isPlaceholderData && report.data?.rows.length === 0;
   const { label, explanation, advice, about, figures } = KINDS[kind];
   const mayChange = useAnswer('/v1/whoami', {}).data?.scopes.includes('admin') ?? false;
   const size = figures.at(-1);
@@ -227,7 +229,7 @@ function FindingTable({
       </p>
       <Addressed key={kind} kind={kind} filter={filter} mayChange={mayChange} />
       <DismissedLine figures={figuresOf(kind)} kind={kind} isShown={isDismissedShown} show={showDismissed} />
-      <Answered of={report}>
+      <Answered of={isEmptyBefore ? { ...report, data: undefined } : report}>
         {({ rows, truncated, filters }) =>
           rows.length === 0 ? (
             <Empty title={isDismissedShown ? 'None dismissed in this period' : 'None in this period'}>
