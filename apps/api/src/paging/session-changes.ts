@@ -10,7 +10,7 @@ import { readUncutLength } from '@recount/core';
 import { type Database, type EditCall, type RowSetKey, readEdits } from '@recount/db';
 
 const EDITS_PER_READ = 1000;
-/** Of inputs that are read at a time. An input of empty objects takes twenty times as much memory. */
+/** Bytes of tool inputs in one read. An input of empty objects takes twenty times its bytes in memory. */
 const BYTES_PER_READ = 1024 * 1024;
 /** Characters of different paths in memory, and a hundred for each path. Further ones count as one without a path. */
 const MAX_PATHS_LENGTH = 8 * 1024 * 1024;

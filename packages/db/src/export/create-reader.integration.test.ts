@@ -62,7 +62,7 @@ describe.skipIf(isOnCitus())('a reader', () => {
       { client_connection_check_interval: process.platform === 'win32' ? '0' : '5s' },
     ]);
 
-    // Of a killed process, the server no longer notices that by itself.
+    // With this setting, the server no longer notices that a process was killed.
     await client.query('SET client_connection_check_interval = 0');
     const failure = client.query('SELECT pg_sleep(3600)').catch(({ code }) => code);
     await dropExpiredReaders(pool);

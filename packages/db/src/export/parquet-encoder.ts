@@ -18,8 +18,8 @@ const TYPES: Readonly<Record<ExportColumnType, Omit<SchemaElement, 'name'>>> = {
 };
 
 /**
- * Parquet with `rowGroupRows` rows in each row group, fewer if their texts are longer than `rowGroupLength`. Counts are INT64, costs DECIMAL(18, 10), times TIMESTAMP_MILLIS
- * in UTC, JSON is text; every column is optional.
+ * Parquet with `rowGroupRows` rows in each row group, fewer if their texts have more than `rowGroupLength` characters.
+ * Counts are INT64, costs DECIMAL(18, 10), times TIMESTAMP_MILLIS in UTC, JSON is text; every column is optional.
  */
 export function createParquetEncoder(
   columns: readonly ExportColumn[],

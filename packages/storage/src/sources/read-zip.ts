@@ -212,7 +212,7 @@ function toMember(entry: Entry): ArchiveMember {
   };
 }
 
-/** Names without the UTF-8 flag are decoded as code page 437where every byte is a separate character. */
+/** Names without the UTF-8 flag are decoded as code page 437, where every byte is a separate character. */
 function toMemberName({ generalPurposeBitFlag, fileNameRaw, extraFields }: Entry): string {
   const name = getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false);
   return toShownName(name.includes('\uFFFD') ? fileNameRaw : name);
