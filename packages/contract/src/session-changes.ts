@@ -25,6 +25,11 @@ export const sessionChangesSchema = z
     by_file: z
       .array(z.object({ file_path: z.string().nullable().describe('Null if the call names none'), ...changeFields }))
       .describe(`Most lines first; at most ${MAX_CHANGED_FILES}`),
+    is_cut: z
+      .boolean()
+      .describe(
+        'Whether the paths are too long to keep them all, more than 8 MiB together. `files` counts the first ones, and `by_file` has the changes of the others as one without a path',
+      ),
   })
   .meta({
     id: 'SessionChanges',

@@ -12,7 +12,7 @@ import { type Database, type EditCall, type RowSetKey, readEdits } from '@recoun
 const EDITS_PER_READ = 1000;
 /** Bytes of tool inputs in one read. An input of empty objects takes twenty times its bytes in memory. */
 const BYTES_PER_READ = 1024 * 1024;
-/** Characters of different paths in memory, and a hundred for each path. Further ones count as one without a path. */
+/** Characters of different paths in memory, and a hundred for each path. The contract says what `is_cut` means. */
 const MAX_PATHS_LENGTH = 8 * 1024 * 1024;
 
 type Changes = Omit<SessionChanges, 'session_id' | 'transcript_id'>;
@@ -41,6 +41,7 @@ export async function readSessionChanges(database: Database, rowSet: RowSetKey):
     ...totals,
     files: byFile.all.filter(({ file_path: path }) => path !== null).length,
     by_file: byFile.all.sort((a, b) => lines(b) - lines(a)).slice(0, MAX_CHANGED_FILES),
+    is_cut: byFile.isCut,
   };
 }
 
@@ -53,11 +54,15 @@ function hasCutText(value: unknown): boolean {
 class ChangedFiles {
   readonly #files = new Map<string | null, FileChanges>();
   #pathsLength = 0;
+  #isCut = false;
 
   get(path: string | null): FileChanges {
     const known = this.#files.get(path);
     if (known !== undefined) return known;
-    if (path !== null && this.#pathsLength >= MAX_PATHS_LENGTH) return this.get(null);
+    if (path !== null && this.#pathsLength >= MAX_PATHS_LENGTH) {
+      this.#isCut = true;
+      return this.get(null);
+    }
     this.#pathsLength += (path?.length ?? 0) + 100;
     const file = { file_path: path, edits: 0, lines_added: 0, lines_removed: 0 };
     this.#files.set(path, file);
@@ -66,6 +71,10 @@ class ChangedFiles {
 
   get all(): FileChanges[] {
     return [...this.#files.values()];
+  }
+
+  get isCut(): boolean {
+    return this.#isCut;
   }
 }
 

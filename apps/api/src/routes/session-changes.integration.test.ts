@@ -56,7 +56,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-it('counts files beyond what memory holds as one without a path', async () => {
+it('counts files beyond what memory holds as one without a path, and says so', async () => {
   const FILES = 'files-session';
   const paths = Array.from({ length: 90 }, (_, index) => `/${index}/${'p'.repeat(100_000)}`);
   const lines = paths.map((path, index) => {
@@ -68,7 +68,7 @@ it('counts files beyond what memory holds as one without a path', async () => {
   await api.upload(lines.join(''), { session_id: FILES, path: `/p/${FILES}.jsonl` });
   await api.work();
   const changes = await read(FILES);
-  expect(changes).toMatchObject({ edits: 90, lines_added: 90, files: 84 });
+  expect(changes).toMatchObject({ edits: 90, lines_added: 90, files: 84, is_cut: true });
   expect(changes.by_file.find(({ file_path: path }) => path === null)).toMatchObject({ lines_added: 6 });
 });
 
@@ -100,6 +100,7 @@ it('sums the lines of edits that did not fail, and reports those it cannot count
     lines_removed: 1 + 1 + SMALL_EDITS,
     whole_file_edits: 1,
     unknown_edits: 2,
+    is_cut: false,
     by_file: [
       { file_path: '/p/s.ts', edits: SMALL_EDITS, lines_added: SMALL_EDITS, lines_removed: SMALL_EDITS },
       { file_path: '/p/a.ts', edits: 2, lines_added: 4, lines_removed: 2 },

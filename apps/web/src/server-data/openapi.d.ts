@@ -6014,6 +6014,8 @@ export interface components {
                 lines_added: number;
                 lines_removed: number;
             }[];
+            /** @description Whether the paths are too long to keep them all, more than 8 MiB together. `files` counts the first ones, and `by_file` has the changes of the others as one without a path */
+            is_cut: boolean;
         };
         /** @description Cost of the responses in a session’s primary transcript, including those shared with other sessions */
         SessionCosts: {

@@ -7,11 +7,12 @@ import { ChangedLines } from './session-changes.tsx';
 
 /** The changed files, each linking to the sessions that used it. */
 export function ChangedFiles({ changes }: { changes: SessionChanges }): ReactNode {
-  const { files, by_file: byFile, whole_file_edits: whole, unknown_edits: unknown, edits } = changes;
+  const { files, by_file: byFile, whole_file_edits: whole, unknown_edits: unknown, edits, is_cut: isCut } = changes;
   const named = byFile.filter(({ file_path }) => file_path !== null);
   return (
     <details>
       <summary>
+        {isCut && 'At least '}
         {formatCount(files)} {files === 1 ? 'changed file' : 'changed files'}
       </summary>
       <ul className="versions">
@@ -23,7 +24,12 @@ export function ChangedFiles({ changes }: { changes: SessionChanges }): ReactNod
             · about <ChangedLines of={file} />
           </li>
         ))}
-        {named.length < files && <li className="muted">and {formatCount(files - named.length)} more</li>}
+        {named.length < files && (
+          <li className="muted">
+            and {isCut && 'at least '}
+            {formatCount(files - named.length)} more
+          </li>
+        )}
       </ul>
       {whole > 0 && (
         <p className="muted">
