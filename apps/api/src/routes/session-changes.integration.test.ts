@@ -1,6 +1,6 @@
 import { type SessionChanges, sessionChangesSchema } from '@recount/contract';
 import { readEdits } from '@recount/db';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createTestApi, type TestApi } from '../testing/test-api.ts';
 import { toLine } from '../testing/transcript-lines.ts';
 
@@ -15,6 +15,14 @@ const read = async (sessionId: string): Promise<SessionChanges> => {
   expect(response.status).toBe(200);
   return sessionChangesSchema.parse(await response.json());
 };
+
+async function findRowSet(sessionId: string): Promise<{ workspaceId: string; rowSetId: string }> {
+  const { rows } = await api.database.pool.query(
+    `SELECT workspace_id AS "workspaceId", row_set_id AS "rowSetId" FROM recount.transcripts WHERE session_id = $1`,
+    [sessionId],
+  );
+  return rows[0];
+}
 
 beforeAll(async () => {
   api = await createTestApi();
@@ -82,13 +90,32 @@ it('reads the edits of one long line together, until their inputs are too long',
   await api.upload(line, { session_id: WIDE, path: `/p/${WIDE}.jsonl` });
   await api.work({ maxLineBytes: 2 * line.length });
   expect(await read(WIDE)).toMatchObject({ edits: 300, lines_added: 300, lines_removed: 300, unknown_edits: 0 });
-  const { rows } = await api.database.pool.query<{ workspaceId: string; rowSetId: string }>(
-    `SELECT workspace_id AS "workspaceId", row_set_id AS "rowSetId" FROM recount.transcripts WHERE session_id = $1`,
-    [WIDE],
-  );
   const range = { limit: 300, maxBytes: 100 * 1024 };
-  const page = await readEdits(api.database.database, rows[0] as (typeof rows)[0], range);
+  const page = await readEdits(api.database.database, await findRowSet(WIDE), range);
   expect(page).toHaveLength(Math.ceil(range.maxBytes / JSON.stringify(content[0]?.input).length));
+});
+
+it('reads no inputs but the edits’ own, whatever their ids have in other messages', async () => {
+  const COPIES = 'copies-session';
+  const toId = (index: number): string => `toolu_${String(index).padStart(24, '0')}`;
+  const edit = (index: number, new_string: string) => ({
+    ...{ type: 'tool_use', id: toId(index), name: 'Edit' },
+    input: { file_path: '/p/c.ts', old_string: 'a', new_string },
+  });
+  const lines = Array.from({ length: 20 }, (_, index) => {
+    // The first edit comes again in each message, where it does not count, with a long text.
+    const content = [edit(index, 'b'), ...(index > 0 ? [edit(0, 'c'.repeat(1000))] : [])];
+    return toLine(COPIES, index, { type: 'assistant', message: { id: `m${index}`, role: 'assistant', content } });
+  });
+  await api.upload(lines.join(''), { session_id: COPIES, path: `/p/${COPIES}.jsonl` });
+  await api.work();
+  expect(await read(COPIES)).toMatchObject({ edits: 20, lines_added: 20, unknown_edits: 0 });
+  const execute = vi.spyOn(api.database.database, 'execute');
+  onTestFinished(() => execute.mockRestore());
+  const range = { limit: 100, maxBytes: 100 * 1024 };
+  expect(await readEdits(api.database.database, await findRowSet(COPIES), range)).toHaveLength(20);
+  const answers = await Promise.all(execute.mock.results.map(({ value }) => value));
+  expect(answers.flatMap(({ rows }) => rows)).toHaveLength(2 * 20);
 });
 
 it('sums the lines of edits that did not fail, and reports those it cannot count', async () => {

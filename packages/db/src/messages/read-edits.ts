@@ -39,17 +39,17 @@ export async function readEdits(
     WHERE bytes_before < ${maxBytes}
     ORDER BY call_number`);
   if (calls.length === 0) return [];
-  const [messageIds, useIds] = (['message_id', 'tool_use_id'] as const).map((key) =>
-    sql.param([...new Set(calls.map((call) => call[key]))]),
-  );
-  // Inputs of all calls together, because a message may have thousands.
+  const idsOf = (key: 'message_id' | 'tool_use_id') => sql.param(calls.map((call) => call[key]));
+  // Inputs of all calls together, because a message may have thousands; but not of their copies in other messages.
   const { rows: inputs } = await database.execute<
     Record<string, unknown> & { message_id: string; tool_use_id: string; tool_input: unknown }
   >(sql`
     SELECT DISTINCT ON (message_id, tool_use_id) message_id, tool_use_id, tool_input
     FROM ${contentBlocks}
-    WHERE workspace_id = ${workspaceId} AND row_set_id = ${rowSetId} AND message_id = ANY(${messageIds}::text[])
-      AND tool_use_id = ANY(${useIds}::text[]) AND tool_kind = 'edit' AND metadata -> 'truncated' IS NULL
+    WHERE workspace_id = ${workspaceId} AND row_set_id = ${rowSetId} AND message_id = ANY(${idsOf('message_id')}::text[])
+      AND (message_id, tool_use_id) IN (
+        SELECT * FROM unnest(${idsOf('message_id')}::text[], ${idsOf('tool_use_id')}::text[]))
+      AND tool_kind = 'edit' AND metadata -> 'truncated' IS NULL
     ORDER BY message_id, tool_use_id, block_order`);
   const toKey = (call: { message_id: string; tool_use_id: string }): string => `${call.message_id}/${call.tool_use_id}`;
   const inputByCall = new Map(inputs.map((input) => [toKey(input), input.tool_input]));
