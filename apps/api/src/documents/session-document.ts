@@ -5,7 +5,7 @@ import { addAttachments } from '../paging/add-attachments.ts';
 import { listMessagePage, listSessionPage } from '../paging/list-pages.ts';
 
 /**
- * A session with its messages and its sub-agents' messages. It is the source of the HTML, Markdown and JSON documents.
+ * A session with its messages and its sub-agents' messages, also of theirs. It is the source of the HTML, Markdown and JSON documents.
  */
 export interface SessionDocument {
   session: Session;
@@ -41,10 +41,17 @@ const LONG_CHARACTERS = /[<>&\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-
 const MAX_SUBAGENTS = 50;
 const PAGE_LIMIT = 200;
 
+/** What a document may still hold. */
+interface Budget {
+  messages: number;
+  textLength: number;
+  subagents: number;
+}
+
 /** Reads a session as it is in the database: `redactDocument` removes secrets. */
 export async function loadSessionDocument(database: Database, request: DocumentRequest): Promise<SessionDocument> {
-  const { workspaceId, session, fromLine, toLine } = request;
-  const budget = { messages: MAX_MESSAGES, textLength: MAX_TEXT_LENGTH };
+  const { session, fromLine, toLine } = request;
+  const budget = { messages: MAX_MESSAGES, textLength: MAX_TEXT_LENGTH, subagents: MAX_SUBAGENTS };
   const isRange = fromLine !== undefined || toLine !== undefined;
   const document: SessionDocument = {
     // The title and first prompt could reveal lines that are left out.
@@ -52,25 +59,41 @@ export async function loadSessionDocument(database: Database, request: DocumentR
     ...(await loadMessages(database, { ...request, agent: session.agent }, budget)),
     subagents: [],
   };
-  if (!request.hasSubagents || isRange) return document;
-  const page = { sort: 'first_timestamp', order: 'asc', limit: MAX_SUBAGENTS } as const;
+  if (request.hasSubagents && !isRange)
+    await addSubagents(database, request, document, { budget, known: new Set([session.session_id]) });
+  return document;
+}
+
+/** Adds the sub-agents of a session, each followed by its own, until there are as many as a document may hold. */
+async function addSubagents(
+  database: Database,
+  request: Pick<DocumentRequest, 'workspaceId' | 'onlyNames'>,
+  document: SessionDocument,
+  state: { budget: Budget; known: Set<string> },
+): Promise<void> {
+  const { workspaceId } = request;
   const onlyNames = request.onlyNames ?? undefined;
-  const children = { parentSessionId: session.session_id, person: onlyNames, onlyNames };
+  const children = { parentSessionId: document.session.session_id, person: onlyNames, onlyNames };
+  const page = { sort: 'first_timestamp', order: 'asc', limit: MAX_SUBAGENTS } as const;
   const { sessions, next_cursor: next } = await listSessionPage(database, workspaceId, children, page);
   document.isCut ||= next !== null;
   for (const child of sessions) {
-    // A transcript may claim that a session is its own sub-agent.
-    if (child.session_id === session.session_id) continue;
+    // A transcript may claim that a session is its own sub-agent, or its sub-agent's.
+    if (state.known.has(child.session_id)) continue;
     const transcript = await findTranscript(database, workspaceId, child.primary_transcript_id);
     if (transcript?.row_set_id == null) continue;
-    const loaded = await loadMessages(
-      database,
-      { workspaceId, agent: child.agent, rowSetId: transcript.row_set_id },
-      budget,
-    );
-    document.subagents.push({ session: child, ...loaded, subagents: [] });
+    if (state.budget.subagents === 0) {
+      document.isCut = true;
+      return;
+    }
+    state.budget.subagents -= 1;
+    state.known.add(child.session_id);
+    const rows = { workspaceId, agent: child.agent, rowSetId: transcript.row_set_id };
+    const loaded = await loadMessages(database, rows, state.budget);
+    const subagent: SessionDocument = { session: child, ...loaded, subagents: [] };
+    document.subagents.push(subagent);
+    await addSubagents(database, request, subagent, state);
   }
-  return document;
 }
 
 async function loadMessages(
@@ -82,7 +105,7 @@ async function loadMessages(
     fromLine = 1,
     toLine = Number.POSITIVE_INFINITY,
   }: Pick<DocumentRequest, 'workspaceId' | 'rowSetId' | 'fromLine' | 'toLine'> & { agent: string },
-  budget: { messages: number; textLength: number },
+  budget: Budget,
 ): Promise<Pick<SessionDocument, 'messages' | 'isCut'>> {
   const messages: Message[] = [];
   let cursor: string | undefined;

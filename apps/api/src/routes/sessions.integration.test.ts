@@ -393,6 +393,35 @@ describe('GET /v1/sessions/{id}', () => {
     }
   });
 
+  it('has sub-agents of sub-agents in a document, each once', async () => {
+    const toRollout = (id: string, parent: string): string =>
+      [
+        { type: 'session_meta', payload: { id, source: { subagent: { thread_spawn: { parent_thread_id: parent } } } } },
+        {
+          type: 'response_item',
+          payload: { type: 'message', role: 'user', content: [{ type: 'input_text', text: id }] },
+        },
+      ]
+        .map((line) => `${JSON.stringify({ timestamp: '2026-01-01T00:00:00Z', ...line })}\n`)
+        .join('');
+    // The first one claims that the last one started it.
+    for (const [id, parent] of [
+      ['deep-0', 'deep-2'],
+      ['deep-1', 'deep-0'],
+      ['deep-2', 'deep-1'],
+    ] as const)
+      await upload(toRollout(id, parent), { path: `/p/${id}.jsonl` });
+    await api.work();
+    const document = sessionDocumentSchema.parse(await read('/v1/sessions/deep-0/document?format=json'));
+    const toIds = ({ session, subagents }: typeof document): string[] => [
+      session.session_id,
+      ...subagents.flatMap(toIds),
+    ];
+    expect([toIds(document), document.isCut]).toEqual([['deep-0', 'deep-1', 'deep-2'], false]);
+    const html = await (await api.fetch('/v1/sessions/deep-0/document?format=html')).text();
+    expect(html.split('Sub-agent: deep-2')).toHaveLength(2);
+  });
+
   it('finds any existing id', async () => {
     const path = `/v1/sessions/${encodeURIComponent(ODD_ID)}`;
     expect(await read(path)).toMatchObject({ session_id: ODD_ID });

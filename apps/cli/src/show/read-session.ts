@@ -23,12 +23,14 @@ export async function readSession(client: ApiClient, name: string): Promise<Sess
   return session;
 }
 
-/** Reads the whole conversation of a session, including its sub-agents' conversations if requested. */
+/** Reads the whole conversation of a session, including all its sub-agents' conversations if requested. */
 export async function loadSession(
   client: ApiClient,
   session: Session,
   { hasSubagents, signal }: { hasSubagents: boolean; signal: AbortSignal },
+  known: Set<string> = new Set(),
 ): Promise<LoadedSession> {
+  known.add(session.session_id);
   const path = `/v1/sessions/${encodeURIComponent(session.session_id)}`;
   const messages: Message[] = [];
   let cursor: string | undefined;
@@ -41,13 +43,13 @@ export async function loadSession(
   const query = { sort: 'first_timestamp', order: 'asc', limit: MAX_SUBAGENTS };
   const children = hasSubagents ? await client.request<SessionList>(`${path}/subagents`, { query, signal }) : undefined;
   const subagents: LoadedSession[] = [];
+  let isCut = cursor !== undefined || typeof children?.next_cursor === 'string';
   for (const child of children?.sessions ?? []) {
-    // A transcript may claim that a session is its own sub-agent.
-    if (child.session_id !== session.session_id) {
-      subagents.push(await loadSession(client, child, { hasSubagents: false, signal }));
-    }
+    // A transcript may claim that a session is its own sub-agent, or its sub-agent's.
+    if (known.has(child.session_id)) continue;
+    if (known.size > MAX_SUBAGENTS) isCut = true;
+    else subagents.push(await loadSession(client, child, { hasSubagents, signal }, known));
   }
-  const isCut = cursor !== undefined || typeof children?.next_cursor === 'string';
   return { session, messages, is_cut: isCut, subagents };
 }
 
