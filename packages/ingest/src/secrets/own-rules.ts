@@ -28,8 +28,8 @@ export interface OwnRule {
   example: readonly string[];
 }
 
-/** Not within a word; escapes of URLs may come before. */
-const START = '(?:(?<![A-Za-z0-9_])|(?<=%[0-9A-Fa-f]{2}))';
+/** Not within a word; escapes of URLs may come before, also of URLs in URLs. */
+const START = '(?:(?<![A-Za-z0-9_])|(?<=%(?:25){0,4}[0-9A-Fa-f]{2}))';
 const END = '(?![A-Za-z0-9_])';
 const token = (pattern: string): RegExp => new RegExp(START + pattern + END, 'g');
 
@@ -258,6 +258,13 @@ export const OWN_RULES: readonly OwnRule[] = [
     hints: ['xox'],
     pattern: token('xox[a-z]-[A-Za-z0-9-]{20,400}'),
     example: ['xoxe', '-1-', repeat(WORD, 146)],
+  },
+  // The library knows shorter ones, and leaves the secret at the end of these.
+  {
+    name: 'slack',
+    hints: ['xapp-'],
+    pattern: token('xapp-[A-Za-z0-9-]{20,400}'),
+    example: ['xapp', '-1-', 'A0Q7XW2L9TB-1234567890123-', repeat(HEX, 64)],
   },
 ];
 

@@ -65,11 +65,14 @@ describe('createSecretScanner', () => {
     expect(await scanner.scan(`${GITHUB_TOKEN} `.repeat(20_000))).toHaveLength(20_000);
   });
 
-  it.each(['%3D§%26', '%3d§', '%3A§%0a', '密码§密码', 'é§é', '𠮷§'])('finds a secret in %s', async (text) => {
-    const found = await scanner.scan(text.replace('§', GITHUB_TOKEN));
-    const start = text.indexOf('§');
-    expect(found).toEqual([{ rule: 'github', start, end: start + GITHUB_TOKEN.length }]);
-  });
+  it.each(['%3D§%26', '%3d§', '%3A§%0a', '%253D§%2526', '%25253d§', '密码§密码', 'é§é', '𠮷§'])(
+    'finds a secret in %s',
+    async (text) => {
+      const found = await scanner.scan(text.replace('§', GITHUB_TOKEN));
+      const start = text.indexOf('§');
+      expect(found).toEqual([{ rule: 'github', start, end: start + GITHUB_TOKEN.length }]);
+    },
+  );
 
   it('merges overlapping matches', async () => {
     const matches = await scanner.scan(`https://ada:${GITHUB_TOKEN}@example.org/`);

@@ -72,11 +72,11 @@ function withoutColours(text: string): string {
 }
 
 const FOREIGN_LETTERS = /[\p{L}--[A-Za-z]]+/gv;
-const ESCAPES_WITH_LETTER = /(%[0-9A-Fa-f])[A-Fa-f]/g;
+const ESCAPES_WITH_LETTER = /(%(?:25){0,4}[0-9A-Fa-f])[A-Fa-f]/g;
 
 /**
- * Other characters in place of letters that no secret has, and of the last ones of URLs' escapes (`%3D`), because the
- * library finds no secret after a letter.
+ * Other characters in place of letters that no secret has, and of the last ones of URLs' escapes (`%3D`, `%253D` in a
+ * URL in a URL), because the library finds no secret after a letter.
  */
 function withoutLettersBefore(text: string): string {
   const separated = text.replace(FOREIGN_LETTERS, ({ length }) => '×'.repeat(length));
