@@ -59,6 +59,18 @@ describe('recount', () => {
     expect((await run(['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
+  it.each(['80', '100'])('breaks no help in mid-sentence in a terminal of %s columns', async (COLUMNS) => {
+    const { out } = await run(['--help'], { environment: { COLUMNS } });
+    const names = [...out.matchAll(/^ {2}([a-z][a-z-]+)/gm)].flatMap(([, name]) => name ?? []);
+    expect(names.length).toBeGreaterThan(40);
+    for (const name of names) {
+      const help = await run([name, '--help'], { environment: { COLUMNS } });
+      const isToCopy = (line: string): boolean => /^ +(\$|\[\{)/.test(line);
+      const long = help.out.split('\n').filter((line) => line.length > Number(COLUMNS) && !isToCopy(line));
+      expect([name, ...long]).toEqual([name]);
+    }
+  });
+
   it.each([
     [['bakfill'], 'Did you mean backfill?'],
     [['backfill', '--list', '.'], 'Leave out the paths'],

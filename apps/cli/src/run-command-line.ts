@@ -5,8 +5,13 @@ import { createUsageCommand } from './commands/usage.ts';
 import { type CliContext, note, print } from './terminal/cli-context.ts';
 import { toExit } from './terminal/cli-error.ts';
 import { endQuietlyWithoutReader } from './terminal/lost-reader.ts';
+import { PAGE_WIDTH, toPrintWidth } from './terminal/print-width.ts';
+import { wrapHelp } from './terminal/text-width.ts';
 
 const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
+
+/** Keeps paragraphs readable in a wide terminal. */
+const MAX_HELP_WIDTH = 120;
 
 /** Shown if there are no arguments, before the machine's usage. */
 const OVERVIEW = `recount ${VERSION}: the warehouse for coding-agent transcripts
@@ -50,12 +55,16 @@ async function loadCommands([name]: readonly string[]): Promise<CommandsByHeadin
 }
 
 function createProgram(context: CliContext, commands: CommandsByHeading): Command {
+  // A terminal that does not report its width has 0 columns.
+  const width = Math.min(toPrintWidth(context, PAGE_WIDTH) || PAGE_WIDTH, MAX_HELP_WIDTH);
   const program = new Command('recount')
     .description('The warehouse for coding-agent transcripts.')
     .version(VERSION)
     .showHelpAfterError('Add --help to see how it is used.')
     .configureOutput({
-      writeOut: (text) => context.stdout.write(text),
+      // The width is also that of commander's own part of a help.
+      writeOut: (text) => context.stdout.write(wrapHelp(text, width)),
+      getOutHelpWidth: () => width,
       writeErr: (text) => context.stderr.write(text),
       outputError: (text, write) => write(text.replace(/^error: /, 'recount: ')),
     })

@@ -114,6 +114,12 @@ const show = (changes = {}): string =>
     .join('\n');
 
 describe('formatConversation', () => {
+  it('begins a turn with its words, not with empty lines', () => {
+    const messages = [message('assistant', 5, [{ content_text: '\n \n\n  It is done.\n\n' }])];
+    const lines = formatConversation({ ...loaded, messages, subagents: [] } as unknown as LoadedSession, options);
+    expect(lines.slice(-3).map(({ text }) => text)).toEqual([expect.stringMatching(/line 5$/), '  It is done.', '']);
+  });
+
   it('leaves out the line of the place where a session has none', () => {
     const nowhere = { ...loaded, session: { ...loaded.session, project: null, git_branch: null } };
     const [, names, time] = formatConversation(nowhere as LoadedSession, options).map(({ text }) => text);

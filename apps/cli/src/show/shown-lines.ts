@@ -24,13 +24,14 @@ export const SHORT_LINES = 6;
 /** Keeps wrapped text readable in a wide terminal. */
 export const MAX_TEXT_WIDTH = 110;
 export const INDENT = '  ';
+const LEADING_BLANK_LINES = /^(?:[^\S\n]*\n)+/;
 
 /**
  * Wrapped to the width and indented; after `maxLines` (unless tools are shown completely), the number of further lines.
  */
 export function wrapBlock(text: string, { width, hasWholeTools }: ShowOptions, maxLines?: number): string[] {
   const columns = Math.max(20, Math.min(width, MAX_TEXT_WIDTH) - INDENT.length);
-  const source = text.trimEnd().split('\n');
+  const source = text.replace(LEADING_BLANK_LINES, '').trimEnd().split('\n');
   const taken = maxLines === undefined || hasWholeTools ? source : source.slice(0, maxLines + 1);
   const wrapped = taken.flatMap((line) => wrapToWidth(toPlainLine(line), columns));
   const limit = maxLines === undefined || hasWholeTools ? wrapped.length : maxLines;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { cutStartToWidth, cutToWidth, toSingleLine, toTextWidth, wrapToWidth } from './text-width.ts';
+import { cutStartToWidth, cutToWidth, toSingleLine, toTextWidth, wrapHelp, wrapToWidth } from './text-width.ts';
 
 describe('toTextWidth', () => {
   it.each([
@@ -61,5 +61,39 @@ describe('wrapToWidth', () => {
     expect(wrapToWidth('one two three', 7)).toEqual(['one two', 'three']);
     expect(wrapToWidth('a verylongword b', 5)).toEqual(['a', 'verylongword', 'b']);
     expect(wrapToWidth('', 5)).toEqual(['']);
+  });
+});
+
+describe('wrapHelp', () => {
+  const text = [
+    'Reads the transcripts that agents keep on this machine, or those below',
+    'the paths. Only reads.',
+    'Scopes:',
+    '  ingest    upload',
+    '  team      see, of people besides its owner, only',
+    '            names in the teams that its owner leads',
+    '',
+    'Examples:',
+    '  $ recount usage --from 7d --by day,model,agent,project',
+    '  $ recount keys create --name ci     # for the builds of the whole team',
+  ];
+
+  it('breaks paragraphs between words, keeps terms beside their explanations, and leaves commands whole', () => {
+    expect(wrapHelp(text.join('\n'), 40).split('\n')).toEqual([
+      'Reads the transcripts that agents keep',
+      'on this machine, or those below the',
+      'paths. Only reads.',
+      'Scopes:',
+      '  ingest    upload',
+      '  team      see, of people besides its',
+      '            owner, only names in the',
+      '            teams that its owner leads',
+      ...text.slice(6),
+    ]);
+  });
+
+  it('joins what was broken for a narrower width', () => {
+    const narrow = wrapHelp(text.join('\n'), 40);
+    expect(wrapHelp(narrow, 120)).toBe(wrapHelp(text.join('\n'), 120));
   });
 });

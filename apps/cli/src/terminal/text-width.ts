@@ -62,6 +62,44 @@ export function wrapToWidth(text: string, width: number): string[] {
   return [...lines, line];
 }
 
+/** The indentation of a line, and the term that it explains. A command is no term. */
+const HANGING = /^ *(?!\$)\S+(?: \S+)* {2,}(?=\S)/;
+const HEADING = /^[\w ]+:$/;
+const LEAST_WIDTH = 20;
+
+/**
+ * Wraps the paragraphs of a help text, and the explanations of its terms, to `width` columns. Other indented lines, such
+ * as commands to copy, stay as they are.
+ */
+export function wrapHelp(text: string, width: number): string {
+  const lines: string[] = [];
+  let block: { hang: number; text: string } | undefined;
+  const end = (): void => {
+    if (block !== undefined) {
+      const indent = ' '.repeat(block.hang);
+      const [first = '', ...others] = wrapToWidth(
+        block.text.slice(block.hang),
+        Math.max(LEAST_WIDTH, width - block.hang),
+      );
+      lines.push(block.text.slice(0, block.hang) + first, ...others.map((line) => indent + line));
+    }
+    block = undefined;
+  };
+  for (const line of text.split('\n')) {
+    const indent = line.length - line.trimStart().length;
+    const [term] = HANGING.exec(line) ?? [];
+    if (block !== undefined && term === undefined && line !== '' && indent === block.hang && !HEADING.test(line)) {
+      block.text += ` ${line.trimStart()}`;
+      continue;
+    }
+    end();
+    if (term !== undefined || (indent === 0 && line !== '')) block = { hang: term?.length ?? 0, text: line };
+    else lines.push(line);
+  }
+  end();
+  return lines.join('\n');
+}
+
 /** One line without control characters, which could otherwise control the terminal. */
 export function toSingleLine(text: string): string {
   return text.replace(/\s+/gu, ' ').replace(/\p{C}/gu, '').trim();
