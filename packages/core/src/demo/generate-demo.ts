@@ -47,21 +47,24 @@ const LONG_PAUSE_MS = 40 * MINUTE_MS;
  * The transcripts of an invented company: 12 people, 6 repositories with worktrees, 5 agents, 9 models, one of them
  * without a price; tools of MCP servers and sub-agents of Claude Code. One day is far more expensive than the others, one
  * session is caught in a loop. Ends at `nowMs`
- * (milliseconds since 1970), and is the same for the same day. About 400 transcripts, made one by one.
+ * (milliseconds since 1970), and is the same for the same moment. Today is a working day with sessions that have ended,
+ * also on the first morning of a month, which would be empty otherwise. About 400 transcripts, made one by one.
  */
 export function* generateDemo(nowMs: number): Generator<DemoTranscript> {
   const random = createRandom();
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
   for (let daysAgo = DAYS - 1; daysAgo >= 0; daysAgo--) {
     const dayMs = today - daysAgo * DAY_MS;
-    const isWeekend = [0, 6].includes(new Date(dayMs).getUTCDay());
+    const isWeekend = daysAgo > 0 && [0, 6].includes(new Date(dayMs).getUTCDay());
+    const [fromMs, toMs] = toWorkingHours(dayMs, nowMs);
     for (const person of PEOPLE) {
       const count = isWeekend
         ? Number(random.chance(0.04))
-        : random.integer(0, person.maxSessions) * Number(random.chance(0.6));
+        : random.integer(0, person.maxSessions) * Number(daysAgo === 0 || random.chance(0.6));
       for (let number = 0; number < count; number++) {
-        const startMs = dayMs + 7 * HOUR_MS + random.integer(0, 9 * 60) * MINUTE_MS;
-        if (startMs < nowMs - 2 * HOUR_MS) yield* toTranscripts(makeSession(random, person, startMs));
+        const startMs = fromMs + Math.floor((random.integer(0, 540) / 540) * (toMs - fromMs));
+        const session = makeSession(random, person, startMs);
+        if (toEnd(session) < nowMs) yield* toTranscripts(session);
       }
     }
     const [spender, looper] = PEOPLE;
@@ -70,6 +73,16 @@ export function* generateDemo(nowMs: number): Generator<DemoTranscript> {
     if (daysAgo === LOOP_DAY && looper) yield* toTranscripts(makeSession(random, looper, startMs, 'loop'));
   }
 }
+
+/** Sessions begin from 7 to 16 o'clock UTC; on the last day in the hours before its sessions must end. */
+function toWorkingHours(dayMs: number, nowMs: number): [fromMs: number, toMs: number] {
+  const toMs = Math.min(dayMs + 16 * HOUR_MS, nowMs - 2 * HOUR_MS);
+  const fromMs = Math.min(dayMs + 7 * HOUR_MS, Math.max(dayMs, toMs - 3 * HOUR_MS));
+  return [fromMs, Math.max(fromMs, toMs)];
+}
+
+const toEnd = ({ startMs, turns }: DemoSession): number =>
+  Math.max(startMs, ...turns.flatMap(({ responses }) => responses.map(({ atMs }) => atMs)));
 
 /** Yields the transcript of the session, and one of each sub-agent that it starts. */
 function* toTranscripts(session: DemoSession): Generator<DemoTranscript> {

@@ -11,8 +11,8 @@ const DAY_MS = 86_400_000;
 
 /**
  * The budget of the demo that ends at `nowMs` (milliseconds since 1970), in days of UTC. 82 % of it is spent in the
- * current month, or in the current week if the month has no use yet. On the
- * first morning of a month that begins with the week, nothing of it is spent.
+ * current month, or in the current week while that is longer: a month's budget of what the first days cost would be far
+ * below what the month costs.
  */
 export async function chooseDemoBudget(nowMs: number): Promise<NewBudget> {
   const now = new Date(nowMs);
@@ -21,10 +21,10 @@ export async function chooseDemoBudget(nowMs: number): Promise<NewBudget> {
   const month = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
   const week = today - sinceMonday * DAY_MS;
   const spent = await sumCosts(nowMs, { month, week });
-  const isWeek = spent.month === 0 && spent.week > 0;
+  const isWeek = spent.week >= spent.month;
   const base = isWeek ? spent.week : spent.month;
   return {
-    ...{ name: isWeek ? 'Company, week' : 'Company', period: isWeek ? 'week' : 'month', time_zone: 'UTC' },
+    ...{ name: 'Company', period: isWeek ? 'week' : 'month', time_zone: 'UTC' },
     ...{ unit: 'usd', amount: base === 0 ? UNSPENT_USD : Number((base / SPENT_SHARE).toFixed(2)), filters: {} },
     ...{ thresholds: [50, 80, 100], forecast_percent: isWeek ? null : 100, anomaly_factor: 3 },
     destination_ids: null,

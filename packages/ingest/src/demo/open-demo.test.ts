@@ -2,6 +2,7 @@ import { identifyTranscript, type ParseResult, parseTranscript } from '@recount/
 import { type DemoTranscript, generateDemo, MODELS, PEOPLE } from '@recount/core/demo';
 import { createListPrices } from '@recount/prices';
 import { expect, it } from 'vitest';
+import { chooseDemoBudget } from './choose-demo-budget.ts';
 
 const NOW = Date.parse('2026-11-27T15:20:00Z');
 const prices = createListPrices();
@@ -59,4 +60,20 @@ it('has a session for each call of a sub-agent, and calls of tools of MCP server
   }
   expect([...servers].sort()).toEqual(['github', 'linear', 'sentry']);
   expect(started).toBe(subagents.length);
+});
+
+/** The last one a Sunday. */
+const FIRST_DAYS = ['2026-12-01T08:50:00Z', '2027-01-01T05:00:00Z', '2026-11-01T09:00:00Z'];
+
+it.each(FIRST_DAYS)('has sessions of today and a budget of the week at %s', async (now) => {
+  const nowMs = Date.parse(now);
+  const today = [...generateDemo(nowMs)].filter(({ startMs }) => startMs >= Date.parse(now.slice(0, 10)));
+  expect(today.length).toBeGreaterThan(3);
+  const times = today.flatMap(({ text }) => text.match(/(?<="timestamp":")[^"]+/g) ?? []).map(Date.parse);
+  expect(Math.max(...times)).toBeLessThan(nowMs);
+  expect(await chooseDemoBudget(nowMs)).toMatchObject({ name: 'Company', period: 'week' });
+});
+
+it('has a budget of the month once that is longer than the week', async () => {
+  expect(await chooseDemoBudget(NOW)).toMatchObject({ name: 'Company', period: 'month' });
 });
