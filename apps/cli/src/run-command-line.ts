@@ -62,7 +62,7 @@ function createProgram(context: CliContext, commands: CommandsByHeading): Comman
     .version(VERSION)
     .showHelpAfterError('Add --help to see how it is used.')
     .configureOutput({
-      // The width is also that of commander's own part of a help.
+      // Commander wraps its part of a help to the same width.
       writeOut: (text) => context.stdout.write(wrapHelp(text, width)),
       getOutHelpWidth: () => width,
       writeErr: (text) => context.stderr.write(text),

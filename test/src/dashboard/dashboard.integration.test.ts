@@ -255,6 +255,15 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     await expect.poll(() => readMarks(page)).toContain('rounding');
   });
 
+  it('marks what was searched for in the message that the command palette opens', async () => {
+    const page = await open('/');
+    await page.keyboard.press('/');
+    await page.getByRole('combobox', { name: 'Search or go to' }).fill('rounding');
+    await page.getByRole('option', { name: 'Find one-cent' }).last().click();
+    await page.locator('.turn[data-selected=true]').waitFor();
+    await expect.poll(() => readMarks(page)).toContain('rounding');
+  });
+
   it('finds a text within a session, says which of the messages it is, and opens and marks it', async () => {
     const page = await open(`/sessions/${SESSION}`);
     await page.locator('.turn').first().waitFor();
@@ -294,10 +303,10 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
       .evaluateAll((all) => all.map((each) => Number(each.getAttribute('value'))));
     expect(figures).toEqual([
       own.cost_usd,
+      sessions,
+      own.responses,
       own.total_tokens,
       own.tokens_out,
-      own.responses,
-      sessions,
       own.cache_hit_ratio,
     ]);
     const byModel = await ask<UsageReport>('/v1/analytics/usage?group_by=model');

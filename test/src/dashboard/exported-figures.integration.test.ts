@@ -75,13 +75,13 @@ describe.skipIf(executablePath === undefined)('an exported table or chart', () =
     const page = await dashboard.open('/models?person=ada&period=all', { timezoneId: 'UTC', viewport: VIEWPORT });
     const { rows } = expectModels(OF_ADA, { timeZone: 'UTC', groupBy: [] });
     const [header, ...lines] = (await save(page, 'Models', 'CSV')).trim().split('\r\n');
-    const figures = 'Model,Sessions,Responses,Input,Output,Cache read,Cache write,Cache hit rate,Cost';
+    const figures = 'Model,Cost,Sessions,Responses,Input,Output,Cache read,Cache write,Cache hit rate';
     expect(header).toBe(`${figures},filter.time_zone,filter.person,filter.subagents`);
     const known = (rows as Record<string, number | string | null>[]).map((row) =>
       [row.model ?? '', row.sessions, row.responses, row.tokens_out, toDigits(row.cost_usd), 'ada'].join(),
     );
     const read = lines.map((line) => {
-      const [model, sessions, responses, , output, , , , cost, , person] = line.split(',');
+      const [model, cost, sessions, responses, , output, , , , , person] = line.split(',');
       return [model, sessions, responses, output, toDigits(cost), person].join();
     });
     expect(read.sort()).toEqual(known.sort());

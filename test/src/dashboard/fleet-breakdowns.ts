@@ -27,13 +27,14 @@ export async function uploadFleet(api: TestApi, files: readonly FleetFile[]): Pr
 }
 
 export const usageColumns = (of: string): Columns => [
+  [`${of}cost_usd`, 'money'],
+  ['sessions', 'count'],
   [`${of}responses`, 'count'],
   [`${of}tokens_in`, 'tokens'],
   [`${of}tokens_out`, 'tokens'],
   [`${of}cache_read`, 'tokens'],
   [`${of}cache_write`, 'tokens'],
   [`${of}cache_hit_ratio`, 'percent'],
-  [`${of}cost_usd`, 'money'],
 ];
 export const CALLS: Columns = [
   ['calls', 'count'],
@@ -116,22 +117,22 @@ export const DAILY_BREAKDOWNS: readonly BreakdownUnderTest[] = [
   {
     path: '/projects?view=project',
     name: 'project',
-    columns: [['sessions', 'count'], ...usageColumns('own.')],
-    totals: [['sessions', 'count'], ...usageColumns('own.')],
+    columns: usageColumns('own.'),
+    totals: usageColumns('own.'),
     expected: by(expectUsage, 'project'),
   },
   {
     path: '/models',
     name: 'model',
-    columns: [['sessions', 'count'], ...usageColumns('')],
-    totals: [['sessions', 'count'], ...usageColumns('')],
+    columns: usageColumns(''),
+    totals: usageColumns(''),
     expected: expectModels,
   },
   {
     path: '/people',
     name: 'person',
-    columns: [['sessions', 'count'], ...usageColumns('own.')],
-    totals: [['sessions', 'count'], ...usageColumns('own.')],
+    columns: usageColumns('own.'),
+    totals: usageColumns('own.'),
     expected: expectPeople,
   },
 ];
@@ -175,8 +176,8 @@ export const OTHER_BREAKDOWNS: readonly BreakdownUnderTest[] = [
   {
     path: '/projects?view=agent',
     name: 'agent',
-    columns: [['sessions', 'count'], ...usageColumns('own.')],
-    totals: [['sessions', 'count'], ...usageColumns('own.')],
+    columns: usageColumns('own.'),
+    totals: usageColumns('own.'),
     expected: by(expectUsage, 'agent'),
   },
 ];

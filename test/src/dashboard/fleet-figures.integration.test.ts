@@ -95,10 +95,10 @@ async function expectBreakdown(
 
 const OVERVIEW: Columns = [
   ['own.cost_usd', 'money'],
+  ['sessions', 'count'],
+  ['own.responses', 'count'],
   ['own.total_tokens', 'tokens'],
   ['own.tokens_out', 'tokens'],
-  ['own.responses', 'count'],
-  ['sessions', 'count'],
   ['own.cache_hit_ratio', 'percent'],
 ];
 

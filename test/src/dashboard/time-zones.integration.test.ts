@@ -116,7 +116,7 @@ describe.skipIf(executablePath === undefined)('figures when clocks change', () =
         const shown = await page.locator('.body [role=row]').evaluateAll((rows) =>
           rows.map((row) => {
             const values = [...row.querySelectorAll('.figure')].map((each) => Number(each.getAttribute('value')));
-            return [row.querySelector('a')?.title, [values.at(-1), values[1]]];
+            return [row.querySelector('a')?.title, [values[0], values[2]]];
           }),
         );
         expect(Object.fromEntries(shown), dimension).toEqual(toFigures(answered, dimension));

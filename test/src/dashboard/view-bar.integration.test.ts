@@ -213,3 +213,101 @@ describe.skipIf(executablePath === undefined)('the bar of time and filters', () 
     expect(await line.count()).toBe(0);
   });
 });
+
+/** Labels of the figures above the rows of a page, in their order. */
+const readLabels = (page: Page): Promise<string[]> => page.locator('.totals dt').allTextContents();
+
+const isInSight = (page: Page, selector: string): Promise<boolean> =>
+  page.evaluate(`(() => {
+    const { top, bottom } = document.querySelector(${JSON.stringify(selector)})?.getBoundingClientRect() ?? { top: -1 };
+    return top >= 0 && bottom <= innerHeight;
+  })()`);
+
+/** The colour of an element's text. */
+const readColour = (page: Page, selector: string): Promise<string> =>
+  page.evaluate(`getComputedStyle(document.querySelector(${JSON.stringify(selector)})).color`);
+
+describe.skipIf(executablePath === undefined)('figures, tables and panels of all pages', () => {
+  it('have the same names and order of figures, in the colour of text', async () => {
+    const page = await dashboard.open('/?period=all');
+    await page.locator('.totals data').first().waitFor();
+    const ofOverview = await readLabels(page);
+    expect(ofOverview[0]).toBe('Cost');
+    for (const path of ['/projects', '/models', '/people', '/person?person=ada']) {
+      await page.goto(`${dashboard.api.url}${path}${path.includes('?') ? '&' : '?'}period=all`);
+      await page.locator('.totals data').first().waitFor();
+      const labels = await readLabels(page);
+      const shared = ofOverview.filter((label) => label !== 'Tokens');
+      expect(
+        labels.filter((label) => shared.includes(label)),
+        path,
+      ).toEqual(shared);
+      expect(await readColour(page, '.totals dd a'), path).toBe(await readColour(page, 'h1'));
+    }
+  });
+
+  it('show all of a few dozen rows without a second place to scroll, and follow the selected row', async () => {
+    const page = await dashboard.open('/tools?period=all', { viewport: { width: 1440, height: 420 } });
+    const table = page.getByRole('table', { name: 'Tools', exact: true });
+    await table.locator('.body > [role=row]').first().waitFor();
+    // More than fit into a table that scrolls.
+    expect(Number(await table.getAttribute('aria-rowcount'))).toBeGreaterThan(10);
+    expect(await table.evaluate((each) => each.scrollHeight - each.clientHeight)).toBe(0);
+    await page.keyboard.press('G');
+    await expect.poll(() => isInSight(page, '.body > [data-selected=true]')).toBe(true);
+  });
+
+  it('close the saved views and the columns of the session list with Escape, and on a click outside', async () => {
+    const page = await dashboard.open('/sessions?period=all');
+    for (const [button, panel] of [
+      ['Views', 'Saved views'],
+      ['Columns', 'Columns'],
+    ] as const) {
+      const open = page.getByRole('button', { name: button, exact: true });
+      const group = page.getByRole('group', { name: panel, exact: true });
+      await open.click();
+      await group.waitFor();
+      await page.keyboard.press('Escape');
+      await expect.poll(() => group.count()).toBe(0);
+      await open.click();
+      await group.waitFor();
+      await page.locator('h1').click();
+      await expect.poll(() => group.count()).toBe(0);
+    }
+  });
+
+  it('keep tabs in their places when one is chosen', async () => {
+    const page = await dashboard.open('/projects?period=all');
+    const tabs = page.getByRole('group', { name: 'What to show' });
+    const toPlaces = (): Promise<number[]> =>
+      tabs.getByRole('button').evaluateAll((all) => all.map((each) => each.getBoundingClientRect().left));
+    await page.locator('.body [role=row]').first().waitFor();
+    const before = await toPlaces();
+    await tabs.getByRole('button', { name: 'Agents' }).click();
+    await page.getByRole('table', { name: 'Agents', exact: true }).waitFor();
+    expect(await toPlaces()).toEqual(before);
+  });
+
+  it('have repository, person, models, tokens and cost of sessions in wide windows', async () => {
+    const page = await dashboard.open('/sessions?period=all', { viewport: { width: 1440, height: 900 } });
+    const heads = page.getByRole('columnheader');
+    await heads.first().waitFor();
+    const labels = (await heads.allTextContents()).map((label) => label.replace(/[↑↓]/, '').trim());
+    expect(labels).toEqual(expect.arrayContaining(['Repository', 'Person', 'Models', 'Output', 'Cost']));
+  });
+
+  it('show the end of the name of an uploaded file', async () => {
+    const page = await dashboard.open('/uploads', { viewport: { width: 900, height: 800 } });
+    await page.locator('.body .clip-start').first().waitFor();
+    const isEndInSight = await page.evaluate(`(() => {
+      const link = document.querySelector('.body .clip-start');
+      const text = link.querySelector('bdi').firstChild;
+      const range = document.createRange();
+      range.setStart(text, text.length - '.jsonl'.length);
+      range.setEnd(text, text.length);
+      const [end, frame] = [range.getBoundingClientRect(), link.getBoundingClientRect()];
+      return link.scrollWidth > link.clientWidth && end.left >= frame.left - 1 && end.right <= frame.right + 1;
+    })()`);
+    expect(isEndInSight).toBe(true);
+  });
+});

@@ -61,12 +61,14 @@ export function DemoBanner(): ReactNode {
       <p>
         <strong>Demo data.</strong> An invented company: nothing here is yours.
       </p>
-      <button type="button" onClick={goBack}>
-        Back to your data
-      </button>
-      <button type="button" className="quiet" disabled={isBusy} onClick={start}>
-        {isBusy ? 'Deleting …' : 'Delete demo'}
-      </button>
+      <div className="row">
+        <button type="button" onClick={goBack}>
+          Back to your data
+        </button>
+        <button type="button" className="quiet" disabled={isBusy} onClick={start}>
+          {isBusy ? 'Deleting …' : 'Delete demo'}
+        </button>
+      </div>
       {error !== undefined && <p role="alert">{error}</p>}
     </aside>
   );

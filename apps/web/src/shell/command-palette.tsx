@@ -5,6 +5,7 @@ import { type KeyboardEvent, type ReactNode, useEffect, useId, useState } from '
 import { SUBJECTS, toSubjectPath, toValueLabel } from '../format/dimensions.ts';
 import { toShortPath } from '../format/values.ts';
 import { listMenuPages, type Page } from '../pages/pages.ts';
+import { toResultSearch } from '../parts/result-search.ts';
 import { useAnswer } from '../server-data/use-answer.ts';
 import { useShowsFigures } from '../server-data/use-shows.ts';
 import { Modal } from '../ui/modal.tsx';
@@ -136,14 +137,14 @@ const toSearchCommand = (text: string): Command => ({
   href: `/search?q=${encodeURIComponent(text)}`,
 });
 
-const toResultCommand = ({ snippet, project, ...result }: SearchResult): Command => {
-  const words = snippet.map((part) => part.text).join('');
+const toResultCommand = (result: SearchResult): Command => {
+  const words = result.snippet.map((part) => part.text).join('');
   return {
     id: `${result.message_id} ${result.block_order}`,
     label: toVisible(result.title),
     // The project first, because the rest is cut, and often says the same as the title.
-    detail: `${toShortPath(project).split('/').at(-1)} · ${toVisible(words.trim().slice(0, 160))}`,
-    href: `/sessions/${encodeURIComponent(result.session_id)}?message=${result.message_id}`,
+    detail: `${toShortPath(result.project).split('/').at(-1)} · ${toVisible(words.trim().slice(0, 160))}`,
+    href: `/sessions/${encodeURIComponent(result.session_id)}${stringifySearch(toResultSearch(result))}`,
   };
 };
 

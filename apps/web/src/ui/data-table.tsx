@@ -34,6 +34,8 @@ interface DataTableProps<Row, Sort extends string> {
 
 const ROW_HEIGHT_PX = 33;
 const OVERSCAN_ROWS = 12;
+/** A table of at most as many rows scrolls with its page. */
+const MAX_WHOLE_ROWS = 50;
 /** Distance from the end, in rows, where more are loaded. */
 const MARGIN_ROWS = 60;
 
@@ -45,10 +47,15 @@ export function DataTable<Row, Sort extends string>(props: DataTableProps<Row, S
   const { label, columns, rows, toId, toHref, sort, loadMore } = props;
   const navigate = useNavigate();
   const { items, scroller, virtual } = useVisibleRows(rows.length, loadMore);
+  const isWhole = rows.length <= MAX_WHOLE_ROWS;
   const open = (row: Row | undefined): void => {
     if (row !== undefined) void navigate({ href: toHref(row) });
   };
-  const selected = useSelection(rows, (index) => virtual.scrollToIndex(index), open);
+  const scrollTo = (index: number): void => {
+    virtual.scrollToIndex(index);
+    if (isWhole) scroller.current?.querySelectorAll('.body > [role=row]')[index]?.scrollIntoView({ block: 'nearest' });
+  };
+  const selected = useSelection(rows, scrollTo, open);
   const onRowClick = (event: MouseEvent, row: Row): void => {
     if (event.metaKey || event.ctrlKey || (event.target as Element).closest('a, button, input') !== null) return;
     if (getSelection()?.toString() !== '') return;
@@ -61,7 +68,7 @@ export function DataTable<Row, Sort extends string>(props: DataTableProps<Row, S
   const headRows = hasTotal ? 2 : 1;
   return (
     <div
-      className="data-table"
+      className={isWhole ? 'data-table whole' : 'data-table'}
       role="table"
       aria-label={label}
       aria-rowcount={rows.length + headRows}

@@ -11,8 +11,9 @@ export const sessionsOfCalls: PageFigure = {
   hint: 'Sessions that made such a call. A session with calls in several rows is in each row, and once in the total.',
 };
 
-/** `own.` if a row separates own and shared usage. */
+/** In the order of every page, which begins with the figure that people look for. `own.` if a row separates own and shared usage. */
 export const usageFigures = (prefix = ''): PageFigure[] => [
+  { ...figure('money', 'Cost', `${prefix}cost_usd`), hint: 'An estimate at list prices, or your own' },
   { ...figure('count', 'Sessions', 'sessions'), hint: SESSIONS_OF_USAGE },
   figure('count', 'Responses', `${prefix}responses`),
   figure('tokens', 'Input', `${prefix}tokens_in`),
@@ -20,7 +21,6 @@ export const usageFigures = (prefix = ''): PageFigure[] => [
   figure('tokens', 'Cache read', `${prefix}cache_read`),
   figure('tokens', 'Cache write', `${prefix}cache_write`),
   figure('percent', 'Cache hit rate', `${prefix}cache_hit_ratio`),
-  { ...figure('money', 'Cost', `${prefix}cost_usd`), hint: 'An estimate at list prices, or your own' },
 ];
 
 export const callFigures: readonly PageFigure[] = [

@@ -24,9 +24,10 @@ export function NameLink({
   time: Record<string, string>;
 }): ReactNode {
   if (name === null) return <span className="muted">{toNoName(dimension)}</span>;
+  const plain = toPlainName(dimension, name, others);
   return (
     <Link to={toSubjectPath({ name: dimension })} search={{ ...time, [dimension]: name } as never} title={name}>
-      {toPlainName(dimension, name, others)}
+      {plain.includes('/') ? <bdi dir="ltr">{plain}</bdi> : plain}
     </Link>
   );
 }

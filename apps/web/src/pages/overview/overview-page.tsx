@@ -201,7 +201,7 @@ interface TotalsProps {
   isComparing: boolean;
 }
 
-/** Each one links to its sessions, highest first. */
+/** In the order of the other pages. Each one links to its sessions, highest first. */
 function Totals({ report, time, before: earlier, isComparing }: TotalsProps): ReactNode {
   const { own, sessions } = report.totals;
   const before = earlier?.report.totals;
@@ -217,6 +217,21 @@ function Totals({ report, time, before: earlier, isComparing }: TotalsProps): Re
         <Money value={own.cost_usd} />
       </Total>
       <Total
+        label="Sessions"
+        hint={SESSIONS_OF_USAGE}
+        search={time}
+        change={change(sessions, before?.sessions, formatCount)}
+      >
+        <Count value={sessions} />
+      </Total>
+      <Total
+        label="Responses"
+        search={{ ...time, sort: 'total_messages' }}
+        change={change(own.responses, before?.own.responses, formatCount)}
+      >
+        <Count value={own.responses} />
+      </Total>
+      <Total
         label="Tokens"
         search={{ ...time, sort: 'cost_estimate_usd' }}
         change={change(own.total_tokens, before?.own.total_tokens, formatCompact)}
@@ -229,21 +244,6 @@ function Totals({ report, time, before: earlier, isComparing }: TotalsProps): Re
         change={change(own.tokens_out, before?.own.tokens_out, formatCompact)}
       >
         <Tokens value={own.tokens_out} />
-      </Total>
-      <Total
-        label="API responses"
-        search={{ ...time, sort: 'total_messages' }}
-        change={change(own.responses, before?.own.responses, formatCount)}
-      >
-        <Count value={own.responses} />
-      </Total>
-      <Total
-        label="Sessions"
-        hint={SESSIONS_OF_USAGE}
-        search={time}
-        change={change(sessions, before?.sessions, formatCount)}
-      >
-        <Count value={sessions} />
       </Total>
       <Total label="Cache hit rate" search={time}>
         <Percent value={own.cache_hit_ratio} />

@@ -6,6 +6,7 @@ import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useState } from 'react';
 import { toShortPath } from '../../format/values.ts';
 import { type ExportColumn, ExportMenu, toTextColumn } from '../../parts/export-menu.tsx';
+import { toResultSearch } from '../../parts/result-search.ts';
 import { useView, type View } from '../../parts/use-view.ts';
 import { MeantNames, ViewBar } from '../../parts/view-bar.tsx';
 import { get, type Query } from '../../server-data/client.ts';
@@ -200,9 +201,6 @@ const groupBySession = (results: readonly SearchResult[]): SearchResult[][] => [
   ...Map.groupBy(results, ({ session_id }) => session_id).values(),
 ];
 
-/** The first text that matches, which the session then marks. */
-const findMatch = ({ snippet }: SearchResult): string | undefined => snippet.find(({ is_match }) => is_match)?.text;
-
 function SessionResults({ results }: { results: SearchResult[] }): ReactNode {
   const [first] = results;
   if (first === undefined) return null;
@@ -216,11 +214,7 @@ function SessionResults({ results }: { results: SearchResult[] }): ReactNode {
       <ol>
         {results.map((result) => (
           <li key={`${result.message_id} ${result.block_order}`}>
-            <Link
-              {...toSession}
-              search={{ message: result.message_id, find: findMatch(result) } as never}
-              className="found-text"
-            >
+            <Link {...toSession} search={toResultSearch(result) as never} className="found-text">
               <span className="tag">{KIND_NAMES[result.kind]}</span>
               <span className="snippet">
                 {result.snippet.map(({ text, is_match }, index) =>
