@@ -132,6 +132,16 @@ describe('recount up that serves', () => {
     home = await createHome({});
   });
 
+  it('stores nothing that it was not given, neither samples nor a demo', async () => {
+    expect(await runRecount(home, ['up', '--exit', '--port', '0'])).toMatchObject({ exitCode: 0 });
+    const recount = start(home, ['up', '--port', '0']);
+    await recount.waitForOutput(READY);
+    const api = toApi(recount.stdout());
+    expect(await readTranscripts(api)).toEqual([]);
+    const { workspaces } = (await (await api.get('/v1/workspaces')).json()) as { workspaces: object[] };
+    expect(workspaces).toHaveLength(1);
+  });
+
   it('runs until it is stopped, and other commands use it', async () => {
     const recount = start(home, ['up', '--port', '0', SAMPLES]);
     await recount.waitForOutput(INGESTED);

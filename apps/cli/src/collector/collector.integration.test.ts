@@ -609,7 +609,7 @@ describe('recount connect and disconnect', () => {
     await waitForSender(home);
     await writeFile(join(home, '.recount/credentials.json'), '{}');
     await writeFile(join(home, '.pi/agent/extensions/theirs.js'), '');
-    expect(await runRecount(home, ['disconnect'])).toMatchObject({ exitCode: 0 });
+    expect(await runRecount(home, ['disconnect', '--yes'])).toMatchObject({ exitCode: 0 });
     await vi.waitFor(async () => expect(await readdir(join(home, '.recount'))).toEqual(['credentials.json']), PATIENCE);
     expect(await readdir(join(home, '.pi/agent/extensions'))).toEqual(['theirs.js']);
   });
