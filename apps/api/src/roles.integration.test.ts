@@ -455,6 +455,12 @@ describe('names', () => {
     });
     await withPolicy({ namesFromPeople: 1 }, async () => {
       const { get } = await makeKey('sees names', ROLES.viewer);
+      const add = async (path: string, body: object): Promise<void> => {
+        const headers = { 'content-type': 'application/json' };
+        expect((await api.fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })).status).toBe(201);
+      };
+      await add('/v1/teams', { name: 'Team of Bob' });
+      await add('/v1/people', { display_name: 'bob', team: 'Team of Bob' });
       expect(await (await get('/v1/analytics/usage?group_by=person')).text()).toContain('bob');
     });
   });

@@ -357,7 +357,7 @@ const settingFields = {
     .max(MAX_PEOPLE)
     .nullable()
     .describe(
-      'Names of people and machines are shown only if the workspace has at least this many people, or names of sessions if none are entered; otherwise pseudonyms, except to `admin` and `people`, and to `team` in its own teams. Null means always names',
+      'Names are shown only of people who are today in a team of at least this many, and of machines that only they use; otherwise pseudonyms, except to `admin` and `people`, and to `team` in its own teams. A workspace without teams counts as one team; if no people are entered, the names of its sessions count. Null means always names',
     ),
   redaction: redactionField,
   rows_max_age_days: daysField('messages and texts of a session are deleted; its figures stay'),

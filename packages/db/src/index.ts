@@ -61,7 +61,6 @@ export { sql } from './drizzle.cjs';
 export * from './export/create-reader.ts';
 export * from './export/export-queries.ts';
 export * from './filters/resolve-names.ts';
-export { readShownNames } from './filters/resolve-people.ts';
 export { resolveRepositories } from './filters/resolve-repositories.ts';
 export * from './filters/visible-names.ts';
 export {

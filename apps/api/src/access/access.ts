@@ -1,23 +1,15 @@
 import { type ApiKeyScope, showsFigures } from '@recount/contract/access';
-import type { KeyHolder } from '@recount/db';
+import type { KeyHolder, NameReader } from '@recount/db';
 
 /** Contents of an answer: nothing of sessions, figures and names, or texts. `figures` may hold text, which is left out. */
 export type Reveals = 'nothing' | 'figures' | 'texts';
 
 type Extent = 'all' | 'own' | 'none';
 
-/**
- * The people whose names are shown beside one's own: all, those in teams that `person` leads today, or what the
- * workspace's policy says.
- */
-type ShownNames = 'all' | 'led-teams' | 'policy';
-
 /** The figures and texts that a holder may see; `own` are the sessions of `person`. */
-export interface Access {
+export interface Access extends Pick<NameReader, 'names' | 'person'> {
   figures: Extent;
   texts: Extent;
-  person: string | null;
-  names: ShownNames;
 }
 
 /** The access of a key, by its scopes and the policy of its workspace. */

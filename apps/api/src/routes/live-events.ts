@@ -15,12 +15,15 @@ import {
   findLiveStream,
   findSession,
   hashApiKey,
-  isHidingNames,
+  type KeyHolder,
   type LiveSessionKey,
   listCheckpoints,
+  listOwnNames,
+  readNamesMark,
 } from '@recount/db';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { toAccess } from '../access/access.ts';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { LiveConfig } from '../config.ts';
 import { toEventStream } from '../live/event-stream.ts';
@@ -197,16 +200,13 @@ class LiveReaders {
   #watch(request: FastifyRequest, reply: FastifyReply, gone: AbortController): void {
     this.#count++;
     const holder = request.keyHolder;
-    const wasHiding =
-      holder === null || holder.policy.namesFromPeople === null
-        ? undefined
-        : isHidingNames(this.#database, holder.workspaceId).catch(() => undefined);
+    const mark = holder === null ? undefined : readMark(this.#database, holder).catch(() => undefined);
     let isChecking = false;
     const check = async (): Promise<void> => {
       if (isChecking) return;
       isChecking = true;
       try {
-        if (!(await isUnchanged(this.#database, request, wasHiding))) gone.abort();
+        if (!(await isUnchanged(this.#database, request, mark))) gone.abort();
       } catch (error) {
         request.log.warn({ reason: toLogReason(error) }, 'key of a reader not checked');
       } finally {
@@ -269,19 +269,25 @@ export function toReaderMs(holder: { expiresAt?: string | null; signInId?: strin
  * False once a key is revoked, expired or replaced, or its workspace shows it something else, because what a reader may see
  * is decided when it comes. Browsers ask again anyway.
  *
- * @param wasHiding whether names were hidden when it came, in a workspace that may hide them
+ * @param mark changes with the people whom it sees by name
  */
 async function isUnchanged(
   database: Database,
   request: FastifyRequest,
-  wasHiding: Promise<boolean | undefined> | undefined,
+  mark: Promise<string | undefined> | undefined,
 ): Promise<boolean> {
   const credential = readCredential(request);
   if (credential === undefined || !('key' in credential)) return true;
   const holder = await findKeyHolder(database, hashApiKey(credential.key));
   if (holder === undefined || holder.isExpired) return false;
   if (!isDeepStrictEqual(holder.policy, request.keyHolder?.policy)) return false;
-  return wasHiding === undefined || (await wasHiding) === (await isHidingNames(database, holder.workspaceId));
+  return mark === undefined || (await mark) === (await readMark(database, holder));
+}
+
+async function readMark(database: Database, holder: Omit<KeyHolder, 'isExpired'>): Promise<string> {
+  const { names, person } = toAccess(holder);
+  const ownNames = person === null ? [] : await listOwnNames(database, holder.workspaceId, person);
+  return await readNamesMark(database, holder.workspaceId, holder.policy, { names, person, ownNames });
 }
 
 /** A reader may stay for days. It is ended when its key expires, and then refused. */

@@ -39,9 +39,6 @@ interface Request {
   query: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 
-/** Readers of a link, whom no one knows. */
-const ANYONE = { names: 'policy', person: null, ownNames: [] } as const;
-
 /** Rows of a table, as the dashboard has them. */
 const MAX_ROWS = '1000';
 const WASTE_PARTS: readonly string[] = ['person', 'repository'];
@@ -73,7 +70,7 @@ export async function readSharedView(
   const nowMs = (deps.now ?? Date.now)();
   const time = readTime(view, nowMs);
   const policy = await readViewPolicy(snapshot, workspaceId);
-  const hidden = policy && (await findHiddenNames(snapshot, { workspaceId, policy }, ANYONE));
+  const hidden = policy && (await findHiddenNames(snapshot, { workspaceId, policy }));
   const rename = hidden?.rename;
   const reader = { workspaceId, onlyNames: null, orderSalt: hidden?.orderSalt ?? null };
   const { filters, names } = readFilters(view, rename);

@@ -38,7 +38,8 @@ rows-max-age  days after its last activity until messages and texts of a session
 raw-max-age   days after its last activity until a raw transcript is deleted
 text-readers  who may see the texts of others' sessions. readers (default): every key that may read. auditors: only keys
               with the scope texts; others see figures, and texts of their own sessions
-names-from    people that a workspace needs for their names to be shown to all who read; pseudonyms before that
+names-from    people that a team, or a workspace without teams, needs for their names to be shown to all who read;
+              all others are pseudonyms
 
 Examples:
   $ recount settings show

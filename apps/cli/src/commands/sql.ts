@@ -103,7 +103,7 @@ async function withUser<Result>(
     await Promise.all([import('../connection/open-installation.ts'), import('@recount/db')]);
   const readNames = async (database: Database, workspaceId: string | undefined, person: string) => {
     const { names = [], machines = [] } =
-      workspaceId === undefined ? {} : await readLeadNames(database, workspaceId, person);
+      (workspaceId === undefined ? undefined : await readLeadNames(database, workspaceId, person)) ?? {};
     return { person: names, machine: [...machines] };
   };
   const url = await findDatabaseUrl(context);

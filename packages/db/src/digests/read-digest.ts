@@ -3,7 +3,7 @@ import { PERSON_FIELDS } from '@recount/contract/access';
 import { createLocalClock } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { resolveKeptFilters } from '../filters/kept-filters.ts';
-import { hideFilters } from '../filters/visible-names.ts';
+import { hideFilters, readPolicyRenaming } from '../filters/visible-names.ts';
 import { addDays, narrowTime, toLocalDay, toMonday, toMonthStart } from '../reports/local-days.ts';
 import { readUsageReport } from '../reports/read-usage-report.ts';
 import type { digests } from '../schema/digests.ts';
@@ -46,14 +46,19 @@ export async function readDigest(database: Database, digest: DigestRow, nowMs: n
   const { totals: previous } = await readUsageReport(database, within(before, from), { limit: 1 });
   const groups: DigestContent['groups'] = [];
   // Anyone may get a digest.
-  const hidden = await hideFilters(database, digest.workspace_id, digest.filters);
+  const hidden = await readPolicyRenaming(database, digest.workspace_id);
+  const scope = { ...within(from, to), orderSalt: hidden?.orderSalt };
   for (const by of GROUPS) {
-    if (by === 'person' && hidden !== undefined) continue;
-    const { rows, truncated } = await readUsageReport(database, within(from, to), { groupBy: [by], limit: MAX_ROWS });
-    groups.push({ by, rows: rows.map((row) => ({ name: row[by] ?? null, ...toFigures(row) })), truncated });
+    // Pseudonyms alone would tell their reader nothing.
+    if (by === 'person' && hidden?.hidesAll) continue;
+    const { rows, truncated } = await readUsageReport(database, scope, { groupBy: [by], limit: MAX_ROWS });
+    const toName = (name: string | null): string | null =>
+      hidden === undefined || name === null || by !== 'person' ? name : hidden.rename(by, name);
+    groups.push({ by, rows: rows.map((row) => ({ name: toName(row[by] ?? null), ...toFigures(row) })), truncated });
   }
+  const filters = hidden === undefined ? digest.filters : hideFilters(digest.filters, hidden.rename);
   return {
-    ...{ digest_id, name, period, time_zone, filters: hidden ?? digest.filters, from, to, groups },
+    ...{ digest_id, name, period, time_zone, filters, from, to, groups },
     ...{ totals: toFigures(totals), previous: toFigures(previous) },
     // They offer names that are similar.
     unmatched: unmatched

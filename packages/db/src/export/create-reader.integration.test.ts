@@ -243,4 +243,48 @@ describe.skipIf(isOnCitus())('a reader', () => {
       await setPolicy(null);
     }
   });
+
+  it('sees only names of people in teams that are large enough, in each workspace by its policy', async () => {
+    const { pool: database } = pool;
+    const insert = async (workspace: string, person: string, team: string | null) => {
+      const values = [workspace, person];
+      await database.query('INSERT INTO recount.people (workspace_id, id, display_name) VALUES ($1, $2, $2)', values);
+      await database.query(
+        'INSERT INTO recount.person_names (workspace_id, name_key, name, person_id) VALUES ($1, $2, $2, $2)',
+        values,
+      );
+      if (team === null) return;
+      await database.query(
+        `INSERT INTO recount.teams (workspace_id, id, name, name_key) VALUES ($1, $2, $2, $2) ON CONFLICT DO NOTHING`,
+        [workspace, team],
+      );
+      await database.query(
+        `INSERT INTO recount.team_memberships (workspace_id, person_id, team_id) VALUES ($1, $2, $3)`,
+        [...values, team],
+      );
+    };
+    for (const [person, team] of [
+      ['large-1', 'large'],
+      ['large-2', 'large'],
+      ['small', 'small'],
+      ['none', null],
+    ] as const) {
+      await insert(TEST_WORKSPACE, person, team);
+    }
+    for (const person of ['far-1', 'far-2']) await insert(OTHER_WORKSPACE, person, 'far');
+    await database.query('UPDATE recount.workspaces SET names_from_people = 2');
+    try {
+      const reader = await createDatabaseReader(pool, { workspaceId: undefined, hasTexts: false });
+      const client = await connect(reader);
+      const { rows } = await client.query<{ name: string }>(
+        `SELECT name FROM person_names WHERE name ~ '^(large|small|none|far)' ORDER BY 1`,
+      );
+      expect(rows.map(({ name }) => name)).toEqual(['far-1', 'far-2', 'large-1', 'large-2']);
+      await client.query('SELECT person, machine, sum(cost_usd) FROM daily_usage GROUP BY 1, 2');
+      await client.end();
+      await reader.drop();
+    } finally {
+      await database.query('UPDATE recount.workspaces SET names_from_people = NULL');
+    }
+  });
 });

@@ -4,7 +4,7 @@ import pg from 'pg';
 import type { Database, DatabasePool } from '../database/database.ts';
 import { CAN_CHECK_CLIENTS } from '../database/session-settings.ts';
 import { sql } from '../drizzle.cjs';
-import { isHidingNames } from '../filters/visible-names.ts';
+import { readPolicyNames, type VisibleNames } from '../filters/visible-names.ts';
 import { isDistributed, letNodesRead } from '../migrations/distribute-tables.ts';
 import { listWorkspaces } from '../workspaces/workspaces.ts';
 import { endTrespassers, forbidWrites } from './bound-reader.ts';
@@ -13,7 +13,7 @@ import { endTrespassers, forbidWrites } from './bound-reader.ts';
 export interface DatabaseReader {
   user: string;
   password: string;
-  /** True if names of people and machines are null, because a workspace that it sees hides them. */
+  /** True if some names of people and machines are null, because a workspace that it sees hides them. */
   isNameless: boolean;
   /** Ends the role's connections, with the statements that they run, and deletes it. Further calls do nothing. */
   drop(): Promise<void>;
@@ -68,17 +68,18 @@ export async function createDatabaseReader(
     const workspaceIds = (await listWorkspaces(transaction)).map(({ id }) => id);
     const isWhole = workspaceId === undefined || workspaceIds.length < 2;
     const seenIds = isWhole ? workspaceIds : [workspaceId];
-    const nameless: string[] = [];
+    const hiding = new Map<string, VisibleNames>();
     for (const id of hasTexts || names !== undefined ? [] : seenIds) {
-      if (await isHidingNames(transaction, id)) nameless.push(id);
+      const visible = await readPolicyNames(transaction, id);
+      if (visible !== undefined) hiding.set(id, visible);
     }
     const schema = isWhole && hasTexts && names === undefined ? 'analytics' : user;
-    const view = { workspaceId: isWhole ? undefined : workspaceId, hasTexts, names, nameless };
+    const view = { workspaceId: isWhole ? undefined : workspaceId, hasTexts, names, hiding };
     if (schema === user) await createViews(run, schema, view);
     await run(`ALTER ROLE ${user} SET search_path = ${schema}`);
     await run(`GRANT USAGE ON SCHEMA ${schema} TO ${user}`);
     await run(`GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${user}`);
-    return nameless.length > 0;
+    return hiding.size > 0;
   });
   const renewal = setInterval(() => {
     // If this fails for long, the role is dropped, as it should be.
@@ -142,14 +143,14 @@ type Run = (statement: string) => Promise<{ rows: Record<string, unknown>[] }>;
 
 interface CreatedView extends ReaderView {
   hasTexts: boolean;
-  /** Ids of workspaces that hide names. */
-  nameless: readonly string[];
+  /** The names that are shown in each workspace, by its id, that hides names. */
+  hiding: ReadonlyMap<string, VisibleNames>;
 }
 
 async function createViews(
   run: Run,
   schema: string,
-  { workspaceId, hasTexts, names, nameless }: CreatedView,
+  { workspaceId, hasTexts, names, hiding }: CreatedView,
 ): Promise<void> {
   if (workspaceId !== undefined && !/^[0-9A-Z]+$/.test(workspaceId)) throw new TypeError('A workspace id is a ULID');
   await run(`CREATE SCHEMA ${schema}`);
@@ -160,7 +161,12 @@ async function createViews(
   /** The rows whose names are shown; undefined means all. */
   const toShown = (column: string, named: 'person' | 'machine'): string | undefined => {
     if (names !== undefined) return isOneOf(column, names[named]);
-    return nameless.length === 0 ? undefined : `NOT ${isOneOf('workspace_id', nameless)}`;
+    if (hiding.size === 0) return undefined;
+    const ofEach = [...hiding].map(([id, visible]) => {
+      const shown = named === 'person' ? visible.names : [...visible.machines];
+      return shown.length === 0 ? [] : [`${isOneOf('workspace_id', [id])} AND ${isOneOf(column, shown)}`];
+    });
+    return [`NOT ${isOneOf('workspace_id', [...hiding.keys()])}`, ...ofEach.flat()].join(' OR ');
   };
   for (const { name, columns } of rows as { name: string; columns: string[] }[]) {
     const shown = columns
@@ -174,7 +180,7 @@ async function createViews(
     const ofNames = name === 'person_names' ? toShown('person', 'person') : undefined;
     const conditions = [
       ...(workspaceId === undefined ? [] : [`workspace_id = '${workspaceId}'`]),
-      ...(ofNames === undefined ? [] : [ofNames]),
+      ...(ofNames === undefined ? [] : [`(${ofNames})`]),
     ];
     const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
     await run(`CREATE VIEW ${schema}.${name} WITH (security_barrier) AS

@@ -55,16 +55,15 @@ function createToShown(people: PeopleAttribution | undefined): (name: SessionNam
 
 /** Names of people in reports. */
 export interface ShownNames extends Pick<PeopleNames, 'shown'> {
-  /** People that the workspace knows; if it knows none, the names of its sessions, which uploaders choose. */
-  peopleCount: number;
+  /** True if the workspace knows people, not only the names of its sessions, which uploaders choose. */
+  hasPeople: boolean;
 }
 
 /** Reads the names that sessions have for people, and what reports show for each. */
 export async function readShownNames(database: Database, workspaceId: string): Promise<ShownNames> {
   const people = await readAttribution(database, workspaceId);
   const { shown } = await readPeopleNames(database, workspaceId, people);
-  const counted = people === undefined ? shown.values() : people.names.map(({ person }) => person);
-  return { shown, peopleCount: new Set(counted).size };
+  return { shown, hasPeople: people !== undefined };
 }
 
 /** Full names, as reports show them; undefined leaves nothing out. */

@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { sql } from '../drizzle.cjs';
+import { type SQL, sql } from '../drizzle.cjs';
 import { sessions } from '../schema/transcripts.ts';
 
 /** The names in reports of everyone who is today (UTC) in a team that a person leads. `person` is any name of theirs. */
@@ -25,16 +25,25 @@ export async function listMachinesOf(
   names: readonly string[],
 ): Promise<string[]> {
   if (names.length === 0) return [];
-  const list = sql.param([...names]);
+  // Looks up the next pair again and again, because sessions are many and pairs are few.
+  const selectFirst = (condition: SQL): SQL => sql`
+    SELECT person, machine FROM ${sessions}
+    WHERE workspace_id = ${workspaceId} AND person IS NOT NULL AND machine IS NOT NULL AND ${condition}
+    ORDER BY person, machine LIMIT 1`;
   const { rows } = await database.execute<{ machine: string }>(sql`
-    SELECT own.machine FROM (
-      SELECT DISTINCT machine FROM ${sessions}
-      WHERE workspace_id = ${workspaceId} AND person = ANY(${list}::text[]) AND machine IS NOT NULL
-    ) AS own
+    WITH RECURSIVE pairs AS (
+      (${selectFirst(sql`true`)})
+      UNION ALL
+      SELECT next.person, next.machine FROM pairs AS before CROSS JOIN LATERAL (
+        ${selectFirst(sql`(person, machine) > (before.person, before.machine)`)}
+      ) AS next
+    ), owned AS (
+      SELECT machine FROM pairs GROUP BY machine HAVING bool_and(person = ANY(${sql.param([...names])}::text[]))
+    )
+    SELECT machine FROM owned
     WHERE NOT EXISTS (
       SELECT FROM ${sessions} AS other
-      WHERE other.workspace_id = ${workspaceId} AND other.machine = own.machine
-        AND (other.person = ANY(${list}::text[])) IS NOT TRUE
+      WHERE other.workspace_id = ${workspaceId} AND other.person IS NULL AND other.machine = owned.machine
     )`);
   return rows.map(({ machine }) => machine);
 }

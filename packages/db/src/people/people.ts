@@ -57,6 +57,7 @@ export async function changePerson(
   const [row] = await transaction.select({ id: people.id }).from(people).where(isPerson(workspaceId, id));
   if (row === undefined) return false;
   await writePerson(transaction, workspaceId, id, change, source);
+  await emptyPagesAfterPeople(transaction, workspaceId);
   // The audit log names fields only: it is kept longer than people are.
   const fields = Object.entries(change).flatMap(([field, value]) => (value === undefined ? [] : [field]));
   await addAuditEntry(transaction, {
@@ -219,6 +220,7 @@ export async function undoMerge(
     .where(and(isPerson(workspaceId, id), sql`${people.merged_into} IS NOT NULL`))
     .returning({ id: people.id });
   if (rows.length === 0) return false;
+  await emptyPagesAfterPeople(transaction, workspaceId);
   await addAuditEntry(transaction, { workspaceId, actor, action: 'person.unmerge', subjects: [id] });
   return true;
 }

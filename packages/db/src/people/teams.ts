@@ -4,6 +4,7 @@ import type { Database } from '../database/database.ts';
 import { and, eq, sql } from '../drizzle.cjs';
 import { people, teamMemberships, teams } from '../schema/people.ts';
 import { addAuditEntry } from '../workspaces/audit-log.ts';
+import { emptyPagesAfterPeople } from '../workspaces/workspace-settings.ts';
 import { lockPeople, type PeopleScope } from './lock-people.ts';
 import { PeopleError } from './people-errors.ts';
 
@@ -54,6 +55,7 @@ export async function createTeam(
     ...{ workspace_id: workspaceId, id, name, name_key: sql`lower(${name}::text)` },
     ...{ cost_centre: costCentre, lead_id: leadId },
   });
+  await emptyPagesAfterPeople(transaction, workspaceId);
   await addAuditEntry(transaction, { workspaceId, actor, action: 'team.create', subjects: [id] });
   return id;
 }
@@ -104,6 +106,7 @@ export async function deleteTeam(
   }
   const deleted = await transaction.delete(teams).where(isTeam(workspaceId, id)).returning({ id: teams.id });
   if (deleted.length === 0) return false;
+  await emptyPagesAfterPeople(transaction, workspaceId);
   await addAuditEntry(transaction, { workspaceId, actor, action: 'team.delete', subjects: [id] });
   return true;
 }

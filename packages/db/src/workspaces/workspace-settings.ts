@@ -139,7 +139,7 @@ export async function changeWorkspaceSettings(
   return changed;
 }
 
-/** Empties the pages of a workspace's views after a change of its people, if it shows names depending on their number. */
+/** Empties the pages of a workspace's views after a change of people or teams, if it shows names depending on their size. */
 export async function emptyPagesAfterPeople(transaction: Database, workspaceId: string): Promise<void> {
   const [workspace] = await transaction
     .select({ namesFromPeople: workspaces.names_from_people })
@@ -149,8 +149,8 @@ export async function emptyPagesAfterPeople(transaction: Database, workspaceId: 
 }
 
 /**
- * Empties the pages of a workspace's views, which may show names that it hides now, because its policy or the number of
- * its people has changed. They are made again when they are opened.
+ * Empties the pages of a workspace's views, which may show names that it hides now, because its policy, its people or
+ * their teams have changed. They are made again when they are opened.
  */
 async function emptySharedPages(transaction: Database, workspaceId: string): Promise<void> {
   const isView = and(isNotNull(sessionShares.view), sql`octet_length(${sessionShares.page}) > 0`);

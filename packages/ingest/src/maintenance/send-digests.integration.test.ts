@@ -2,6 +2,8 @@ import {
   changeWorkspaceSettings,
   createDestination,
   createDigest,
+  createPerson,
+  createTeam,
   type DigestContent,
   type DigestRow,
   findLastPeriod,
@@ -129,6 +131,27 @@ describe('a digest', () => {
       unmatched: [],
     });
     expect(JSON.stringify(message?.payload)).not.toContain('ada');
+  });
+
+  it('has names of people in teams that are large enough, and pseudonyms of others', async () => {
+    const { database } = installation;
+    await installation.receive(toTranscript('b', 4), { person: 'bob' });
+    await installation.work();
+    const digest = await create('teams', 'month', '2026-01-10T00:00:00Z', {});
+    const scope = { workspaceId: TEST_WORKSPACE, actor: 'system' } as const;
+    await database.withTransaction(async (transaction) => {
+      await createTeam(transaction, scope, { name: 'Core' });
+      await createPerson(transaction, scope, { displayName: 'Ada', names: ['ada <b>'], team: 'Core' });
+      await changeWorkspaceSettings(transaction, TEST_WORKSPACE, { namesFromPeople: 1 });
+    });
+    expect(await send(digest, '2026-02-01T06:00:00Z')).toBe(true);
+    await database.withTransaction((transaction) =>
+      changeWorkspaceSettings(transaction, TEST_WORKSPACE, { namesFromPeople: null }),
+    );
+    const [message] = await listMessages('teams');
+    const content = message?.payload as unknown as DigestContent;
+    const people = content.groups.find(({ by }) => by === 'person')?.rows.map(({ name }) => name);
+    expect(people?.sort()).toEqual(['Ada', expect.stringMatching(/^person-[0-9a-f]{10}$/)]);
   });
 
   it('begins periods in its time zone', () => {

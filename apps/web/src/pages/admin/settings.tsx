@@ -100,7 +100,7 @@ function Form({ current }: { current: WorkspaceSettings }): ReactNode {
         </select>
       </label>
       <label>
-        Show names of people only in workspaces of at least this many people (empty: always). Below, pseudonyms.
+        Show names only of people in teams of at least this many (empty: always). All others are pseudonyms.
         <input name="people" type="number" min={1} max={100000} defaultValue={current.names_from_people ?? ''} />
       </label>
       {asked === undefined ? (
