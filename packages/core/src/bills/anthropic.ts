@@ -3,6 +3,7 @@ import { readObject } from '../records/fields.ts';
 import {
   type AnsweredRow,
   type BillRow,
+  DEFAULT_WORKSPACE,
   NO_TOKENS,
   readAmount,
   readCountOf,
@@ -34,13 +35,13 @@ export function readAnthropicPage(page: JsonObject): AnsweredRow[] {
   });
 }
 
-const DEFAULT_WORKSPACE = 'default';
+const DIMENSIONS = ['workspace_id', 'api_key_id', 'model', 'service_tier'] as const;
+const COST_DIMENSIONS = [
+  ...DIMENSIONS,
+  ...(['context_window', 'inference_geo', 'description', 'cost_type', 'token_type'] as const),
+] as const;
 
-const DIMENSIONS = ['workspace_id', 'api_key_id', 'model', 'service_tier', 'context_window', 'inference_geo'] as const;
-const COST_DIMENSIONS = [...DIMENSIONS, 'description', 'cost_type', 'token_type'] as const;
-
-const toIdentity = (kind: string, day: string, result: JsonObject, names: readonly string[]): string =>
-  JSON.stringify([kind, day, ...names.map((name) => result[name] ?? null)]);
+const readAll = (result: JsonObject, names: readonly string[]) => names.map((name) => result[name] ?? null);
 
 const toCost = (day: string, result: JsonObject, workspace: string | null): BillRow => ({
   day,
@@ -51,7 +52,7 @@ const toCost = (day: string, result: JsonObject, workspace: string | null): Bill
   serviceTier: readLabel(result.service_tier),
   amountUsd: readAmount(result.amount, result.currency) / 100,
   ...NO_TOKENS,
-  identity: toIdentity('cost', day, result, COST_DIMENSIONS),
+  identity: JSON.stringify(['cost', day, ...readAll(result, COST_DIMENSIONS)]),
 });
 
 function toUsage(day: string, result: JsonObject, workspace: string | null): BillRow {
@@ -68,6 +69,7 @@ function toUsage(day: string, result: JsonObject, workspace: string | null): Bil
     outputTokens: readCountOf(result.output_tokens),
     cacheReadTokens: readCountOf(result.cache_read_input_tokens),
     cacheWriteTokens: readCountOf(writes.ephemeral_1h_input_tokens) + readCountOf(writes.ephemeral_5m_input_tokens),
-    identity: toIdentity('usage', day, result, DIMENSIONS),
+    // Tokens by context window or region are added up. The end is the one that a report without these groups always had.
+    identity: JSON.stringify(['usage', day, ...readAll(result, DIMENSIONS), null, null]),
   };
 }

@@ -7,6 +7,9 @@ export type BillVendor = 'anthropic' | 'openai' | 'github' | 'cursor';
 /** The scope of stored lines that were imported before lines had one. */
 export const UNKNOWN_SCOPE = '';
 
+/** The scope of lines of Anthropic's default workspace, which has no id. */
+export const DEFAULT_WORKSPACE = 'default';
+
 /** A line of a vendor's report. */
 export interface BillRow {
   /** Day in UTC, `2026-11-29`. */

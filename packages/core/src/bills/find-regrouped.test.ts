@@ -20,6 +20,9 @@ it.each([
   ['tokens as a whole and by model', [usage(null)], [usage('m')]],
   ['tokens of all keys and by key', [usage('m')], [usage('m', 'w1 key1')]],
   ['tokens of all tiers and by tier', [usage('m', 'w1')], [usage('m', 'w1', 'standard'), usage('m', 'w1', 'batch')]],
+  ['tokens by workspace and by its keys', [usage('m', 'wrkspc_1')], [usage('m', 'wrkspc_1 apikey_1')]],
+  ['tokens of the default workspace and by its keys', [usage('m', 'default')], [usage('m', 'default apikey_1')]],
+  ['tokens by project and by user', [usage('m', 'proj_1')], [usage('m', 'user-1'), usage('m', 'user-2')]],
 ])('finds %s', (_name, some, others) => {
   expect(findRegrouped(some, others)).toBe(day);
   expect(findRegrouped(others, some)).toBe(day);
@@ -32,6 +35,8 @@ it.each([
   ['the days are others', [whole], [{ ...line('a'), day: '2026-11-02' }]],
   ['the projects are others', [line('a', null, 'p1')], [line('a', null, 'p2')]],
   ['one is the default workspace', [line('a'), line('a', null, 'w1')], [line('a', null, 'w2'), line('a')]],
+  ['one has keys, of another workspace', [usage('m', 'wrkspc_1')], [usage('m', 'wrkspc_2 apikey_1')]],
+  ['both have keys', [usage('m', 'wrkspc_1 apikey_1')], [usage('m', 'wrkspc_1 apikey_2')]],
   ['the scope is unknown', [line('a', null, '')], [line('a', null, 'w1')]],
   ['the tiers are others', [usage('m', null, 'standard')], [usage('m', null, 'batch')]],
   ['one has tokens and the other amounts', [usage('m')], [whole]],

@@ -1,11 +1,11 @@
-import { BillError, type BillRow, UNKNOWN_SCOPE } from './bill.ts';
+import { BillError, type BillRow, DEFAULT_WORKSPACE, UNKNOWN_SCOPE } from './bill.ts';
 
 type Grouped = Pick<BillRow, 'kind' | 'day' | 'lineItem' | 'model' | 'scope' | 'serviceTier'>;
 
 /**
  * The first day whose amounts or tokens both reports have, grouped otherwise: a day as a whole and by line, a line as a
- * whole and by model, a line for all workspaces and projects and by these, or for all tiers and by tier. Undefined if there
- * is none. The scope of lines with `UNKNOWN_SCOPE` is not compared.
+ * whole and by model, a line for all workspaces and projects and by these, by one of these and by another, or for all
+ * tiers and by tier. Undefined if there is none. The scope of lines with `UNKNOWN_SCOPE` is not compared.
  */
 export function findRegrouped(added: readonly Grouped[], stored: readonly Grouped[]): string | undefined {
   const toPart = ({ day, kind }: Grouped): string => JSON.stringify([day, kind]);
@@ -31,11 +31,39 @@ export function findRegrouped(added: readonly Grouped[], stored: readonly Groupe
       isWithin(
         ({ lineItem, model, scope }) => JSON.stringify([lineItem, model, scope]),
         ({ serviceTier }) => serviceTier === null,
-      )
+      ) ||
+      hasOtherIds(rows, others)
     );
   };
   const found = [...Map.groupBy(added, toPart).entries()].filter(isRegrouped).map(([, rows]) => rows[0]?.day ?? '');
   return found.sort()[0];
+}
+
+/** The ids of a scope by what they are of, such as `wrkspc` or `apikey`, which their beginnings say. */
+function toIds(scope: string | null): Map<string, string> {
+  const ids = (scope ?? '').split(' ').filter((id) => id !== '');
+  return new Map(ids.map((id) => [id === DEFAULT_WORKSPACE ? 'wrkspc' : (/^[a-z]+/i.exec(id)?.[0] ?? ''), id]));
+}
+
+/**
+ * True if both have a line in parts by ids of other things, such as one workspace and one of its keys, and the parts can
+ * have something in common.
+ */
+function hasOtherIds(rows: readonly Grouped[], others: readonly Grouped[]): boolean {
+  const toLine = ({ lineItem, model }: Grouped): string => JSON.stringify([lineItem, model]);
+  const toParts = (list: readonly Grouped[]) =>
+    Map.groupBy(
+      list.filter(({ scope }) => scope !== null && scope !== UNKNOWN_SCOPE),
+      toLine,
+    );
+  const othersByLine = toParts(others);
+  const toKinds = (ids: ReadonlyMap<string, string>): string => [...ids.keys()].sort().join(' ');
+  return [...toParts(rows)].some(([line, ofLine]) => {
+    const [some, rest] = [ofLine, othersByLine.get(line) ?? []].map((list) => list.map(({ scope }) => toIds(scope)));
+    const kinds = new Set(some?.map(toKinds));
+    if (rest?.some((ids) => kinds.has(toKinds(ids)))) return false;
+    return some?.some((a) => rest?.some((b) => [...a].every(([kind, id]) => (b.get(kind) ?? id) === id))) ?? false;
+  });
 }
 
 /** True if all of the ones are whole and none of the others. */

@@ -60,6 +60,29 @@ describe('readBill', () => {
     ]);
   });
 
+  it('counts Anthropic’s tokens once, whether by context window, by region or as a whole', () => {
+    const toResult = (input: number, more: object) => ({
+      ...{
+        uncached_input_tokens: input,
+        cache_creation: { ephemeral_1h_input_tokens: 0, ephemeral_5m_input_tokens: 1 },
+      },
+      ...{ cache_read_input_tokens: 2, output_tokens: 3, server_tool_use: { web_search_requests: 0 } },
+      ...{ api_key_id: null, workspace_id: 'wrkspc_1', model: 'claude-opus-5-5', service_tier: 'standard' },
+      ...{ context_window: null, inference_geo: null, ...more },
+    });
+    const page = (...results: object[]) => ({
+      data: [{ starting_at: '2026-11-01T00:00:00Z', ending_at: '2026-11-02T00:00:00Z', results }],
+      ...{ has_more: false, next_page: null },
+    });
+    const whole = page(toResult(100, {}));
+    const windows = page(toResult(40, { context_window: '0-200k' }), toResult(60, { context_window: '200k-1M' }));
+    const regions = page(toResult(30, { inference_geo: 'us' }), toResult(70, { inference_geo: 'not_available' }));
+    for (const pages of [[whole], [windows], [whole, windows], [windows, whole], [regions, windows]])
+      expect(read('anthropic', pages).map(({ inputTokens }) => inputTokens)).toEqual([100]);
+    // A later import of the other replaces the stored line.
+    expect(read('anthropic', windows)[0]?.identity).toBe(read('anthropic', whole)[0]?.identity);
+  });
+
   it('reads OpenAI’s costs by line item, and tokens by model, of several pages', () => {
     const start_time = Date.UTC(2026, 10, 1) / 1000;
     const cost = (value: number | string, line_item: string) => ({ amount: { value, currency: 'usd' }, line_item });

@@ -58,6 +58,25 @@ async function requireSameGroups(
 }
 
 /**
+ * Deletes stored tokens that the new lines replace under another key: earlier versions stored tokens by context window and
+ * region in separate lines, which look alike.
+ */
+async function deleteReplaced(
+  transaction: Database,
+  { workspaceId, vendor }: BillImport,
+  values: readonly { row_key: string; kind: string }[],
+): Promise<void> {
+  const tokens = toJsonText(values.filter(({ kind }) => kind === 'usage'));
+  await transaction.execute(sql`
+    WITH added AS (SELECT * FROM jsonb_to_recordset(${tokens}::jsonb) AS r(${COLUMNS}))
+    DELETE FROM ${billRows} AS b USING added AS a
+    WHERE b.workspace_id = ${workspaceId} AND b.vendor = ${vendor} AND b.kind = 'usage' AND b.day = a.day
+      AND (b.model, b.line_item, b.scope, b.service_tier)
+        IS NOT DISTINCT FROM (a.model, a.line_item, a.scope, a.service_tier)
+      AND NOT EXISTS (SELECT FROM added AS known WHERE known.row_key = b.row_key)`);
+}
+
+/**
  * Stores lines of a report. A line that is known gets the figures of the new report, as vendors correct theirs for some
  * days. Identities must differ. Throws RegroupedBillError.
  */
@@ -84,6 +103,7 @@ export async function storeBill(
     cache_read: row.cacheReadTokens,
     cache_write: row.cacheWriteTokens,
   }));
+  await deleteReplaced(transaction, { workspaceId, vendor, actor }, values);
   await transaction.execute(sql`
     INSERT INTO ${billRows} (workspace_id, vendor, ${NAMES})
     SELECT ${workspaceId}::text, ${vendor}::text, ${NAMES} FROM jsonb_to_recordset(${toJsonText(values)}::jsonb) AS r(${COLUMNS})
