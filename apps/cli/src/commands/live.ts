@@ -4,6 +4,7 @@ import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { addServerOptions } from '../connection/place-options.ts';
 import type { LiveOptions } from '../live/live-options.ts';
+import type { FollowedApi } from '../live/watch-session.ts';
 import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { toShellWord } from '../terminal/shell-word.ts';
@@ -45,7 +46,8 @@ Examples:
     .addHelpText(
       'after',
       `
-Shows what has happened so far, and ends with the agent. An ended one can be shown as long as its events are kept;
+Shows what has happened so far, and ends with the agent. Connects again if the server ends the stream, for example because
+the workspace has changed what it shows, and says so if the key no longer shows the session. An ended one can be shown as long as its events are kept;
 \`recount show\` reads any session.
 
 Examples:
@@ -134,7 +136,7 @@ async function list(context: CliContext, options: ListOptions): Promise<void> {
 async function watch(context: CliContext, given: string | undefined, options: WatchOptions): Promise<void> {
   const client = await openApi(context, options);
   const stream = chooseStream(await listStreams(client, given === undefined ? 'running' : 'all'), given);
-  const [{ download }, views, { toLayout }, { createScreen }, { readFollowedEvents }, agents] = await Promise.all([
+  const [{ download }, views, { toLayout }, { createScreen }, { followSession }, agents] = await Promise.all([
     import('../connection/download.ts'),
     import('../live/stream-view.ts'),
     import('../live/live-setup.ts'),
@@ -151,9 +153,22 @@ async function watch(context: CliContext, given: string | undefined, options: Wa
     ? views.createJsonView(screen)
     : views.createLineView(screen, toLayout(context, agent, options));
   try {
-    const path = `/v1/sessions/${encodeURIComponent(stream.session_id)}/events`;
-    const answer = await download(client.place, path, { query: { follow: 'false' }, signal });
-    for await (const event of readFollowedEvents(answer)) await view.showEvent(event);
+    const api: FollowedApi = {
+      open: (id, lastEventId) =>
+        download(client.place, `/v1/sessions/${encodeURIComponent(id)}/events`, {
+          query: { follow: 'false', last_event_id: lastEventId },
+          signal,
+        }),
+      isRunning: async (id) =>
+        (await listStreams(client, 'running')).some(({ session_id, stream_id }) =>
+          [session_id, stream_id].includes(id),
+        ),
+    };
+    const onPause = (error: Error | undefined, pauseMs: number): void => {
+      const what = error === undefined ? 'The server ended the stream' : `The stream broke off (${error.message})`;
+      note(context, `${what}. Connecting again in ${Math.ceil(pauseMs / 1000)} s.`);
+    };
+    for await (const event of followSession(api, stream.session_id, { signal, onPause })) await view.showEvent(event);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
