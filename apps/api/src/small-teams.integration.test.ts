@@ -1,17 +1,19 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { NewViewShare } from '@recount/contract';
+import type { NewViewShare, TeamList } from '@recount/contract';
 import { ROLES } from '@recount/contract/access';
 import { changeWorkspaceSettings, createApiKey } from '@recount/db';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expectProblem } from './testing/expect-problem.ts';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from './testing/test-api.ts';
 import { toTranscript } from './testing/transcript-lines.ts';
 
 /** Two people are enough for a name; everyone has one session, from a separate machine. */
 const TEAMS = { Core: ['Ann Abel', 'Bea Bohm'], Solo: ['Sid Sole'], None: ['Una Usual'] } as const;
+const COST_CENTRES: Readonly<Record<string, string>> = { Core: 'Labs', Solo: '4711' };
 const SHOWN = TEAMS.Core;
-/** Any name of someone who is in no team, or in a small one, and a name that no person has. */
-const HIDDEN = /\b(sid|sole|una|usual|gus)\b/i;
+/** Any name of someone who is in no team, or in a small one, of the small team, and a name that no person has. */
+const HIDDEN = /\b(sid|sole|solo|una|usual|gus|4711)\b/i;
 const toUser = (name: string): string => name.slice(0, name.indexOf(' ')).toLowerCase();
 const USERS = [...Object.values(TEAMS).flat().map(toUser), 'gus'];
 
@@ -40,7 +42,12 @@ beforeAll(async () => {
   for (const [team, members] of Object.entries(TEAMS)) {
     if (team !== 'None') ids.set(team, (await send('POST', '/v1/teams', { name: team })).id);
     for (const name of members) {
-      const person = { display_name: name, names: [toUser(name)], ...(team !== 'None' && { team }) };
+      const person = {
+        display_name: name,
+        names: [toUser(name)],
+        ...(team !== 'None' && { team }),
+        cost_centre: COST_CENTRES[team] ?? null,
+      };
       ids.set(name, (await send('POST', '/v1/people', person)).id);
     }
   }
@@ -50,30 +57,46 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-const PSEUDONYM = /^person-[0-9a-f]{10}$/;
+const PSEUDONYM = /^(person|team|cost_centre|machine)-[0-9a-f]{10}$/;
 const listNames = async (query: string, field = 'person'): Promise<string[]> => {
   const { rows } = (await (await getAsViewer(`/v1/analytics/usage?group_by=${field}${query}`)).json()) as {
     rows: Record<string, string | null>[];
   };
   return rows
     .map((row) => row[field] ?? '')
-    .map((name) => (PSEUDONYM.test(name) ? 'pseudonym' : name))
+    .map((name) => name.replace(PSEUDONYM, 'pseudonym'))
     .sort();
 };
 
 it('shows names of people in a team that is large enough, and of no one else', async () => {
   expect(await listNames('')).toEqual([...SHOWN, 'pseudonym', 'pseudonym', 'pseudonym']);
   expect(await listNames('&team=Core')).toEqual(SHOWN);
-  const machines = (await listNames('', 'machine')).map((name) => name.replace(/-[0-9a-f]{10}$/, ''));
-  // One of them is used by someone whose name is hidden.
-  expect(machines).toEqual(['laptop of ann', 'laptop of bea', 'machine', 'machine', 'machine', 'machine']);
+  // One of the others is used by someone whose name is shown, too.
+  expect(await listNames('', 'machine')).toEqual(['laptop of ann', 'laptop of bea', ...Array(4).fill('pseudonym')]);
+});
+
+it('hides the names of small teams and cost centres, whose figures would be one person’s, and takes their pseudonyms', async () => {
+  expect(await listNames('', 'team')).toEqual(['', 'Core', 'pseudonym']);
+  expect(await listNames('', 'cost_centre')).toEqual(['', 'Labs', 'pseudonym']);
+  const { teams } = (await (await getAsViewer('/v1/teams')).json()) as TeamList;
+  const solo = teams.find(({ members }) => members === 1)?.name ?? '';
+  expect(teams.map(({ name }) => name).sort()).toEqual(['Core', solo]);
+  expect(solo).toMatch(PSEUDONYM);
+  expect(await listNames(`&team=${solo}`)).toEqual(['pseudonym']);
+  expect(await listNames('&team=core')).toEqual(SHOWN);
+  for (const name of ['Solo', 'team-0000000000'])
+    await expectProblem(await getAsViewer(`/v1/analytics/usage?team=${name}`), 403, 'missing-scope');
+  const first = (await (await getAsViewer('/v1/teams?limit=1')).json()) as TeamList;
+  const second = (await (await getAsViewer(`/v1/teams?limit=1&cursor=${first.next_cursor}`)).json()) as TeamList;
+  expect([...first.teams, ...second.teams]).toEqual(teams);
+  expect(Buffer.from(first.next_cursor ?? '', 'base64url').toString()).not.toMatch(/core|solo/i);
 });
 
 it('tells no hidden name by any route that reads', async () => {
   await send('POST', '/v1/budgets', {
     name: 'of one',
     amount: 1,
-    filters: { person: ['sid'], machine: ['laptop of una'] },
+    filters: { person: ['sid'], team: ['Solo'], machine: ['laptop of una'] },
   });
   const document = (await (await getAsViewer('/openapi.json')).json()) as {
     paths: Record<string, Record<string, { parameters?: { name: string }[] }>>;
@@ -84,7 +107,7 @@ it('tells no hidden name by any route that reads', async () => {
     const parameters = (get.parameters ?? []).map(({ name }) => name);
     const queries = [
       '',
-      ...(parameters.includes('group_by') ? ['?group_by=team,person', '?group_by=person,machine'] : []),
+      ...(parameters.includes('group_by') ? ['?group_by=team,person', '?group_by=cost_centre,machine'] : []),
     ];
     for (const query of [...queries, ...(parameters.includes('format') ? ['?format=csv'] : [])]) {
       const response = await getAsViewer(path.replace('{session_id}', `session-${USERS.indexOf('sid')}`) + query);

@@ -106,8 +106,11 @@ const isOfShare = (name: string, of: object): boolean =>
 export const isTextField = (name: string, of: object): boolean =>
   (TEXT_FIELDS.has(name) && !isOfShare(name, of)) || (name === 'error' && 'stream_id' in of);
 
-/** Fields and columns that name a person, or a machine, which is usually one person's, with what they name. */
-export const PERSON_FIELDS: ReadonlyMap<string, 'person' | 'machine'> = new Map([
+/** A person, or something that may be one person's. Also the query parameters with such names. */
+export type NamedKind = 'person' | 'machine' | 'team' | 'cost_centre';
+
+/** Fields and columns that name a person, or something that may be one person's, with what they name. */
+export const PERSON_FIELDS: ReadonlyMap<string, NamedKind> = new Map([
   ['person', 'person'],
   ['sent_person', 'person'],
   ['actor_name', 'person'],
@@ -116,11 +119,14 @@ export const PERSON_FIELDS: ReadonlyMap<string, 'person' | 'machine'> = new Map(
   // In teams, of their leads.
   ['display_name', 'person'],
   ['machine', 'machine'],
+  ['team', 'team'],
+  ['cost_centre', 'cost_centre'],
 ]);
 
 /** The kind of name that a field of this object holds; undefined if it holds none. `subject_type` says it of a subject. */
-export function toNamed(name: string, of: object): 'person' | 'machine' | undefined {
+export function toNamed(name: string, of: object): NamedKind | undefined {
   if (name === 'subject' && 'subject_type' in of && of.subject_type === 'person') return 'person';
+  if (name === 'name' && 'members' in of) return 'team';
   return PERSON_FIELDS.get(name);
 }
 

@@ -357,7 +357,7 @@ const settingFields = {
     .max(MAX_PEOPLE)
     .nullable()
     .describe(
-      'Names are shown only of people who are today in a team of at least this many, and of machines that only they use; otherwise pseudonyms, except to `admin` and `people`, and to `team` in its own teams. A workspace without teams counts as one team; if no people are entered, the names of its sessions count. Null means always names',
+      'Names are shown only of people who are today in a team of at least this many, of machines that only they use, and of teams and cost centres of at least this many; otherwise pseudonyms, except to `admin` and `people`, and to `team` in its own teams. A workspace without teams counts as one team; if no people are entered, the names of its sessions count. Null means always names',
     ),
   redaction: redactionField,
   rows_max_age_days: daysField('messages and texts of a session are deleted; its figures stay'),

@@ -9,9 +9,10 @@ import {
   type Renaming,
   readVisibleNames,
   toPseudonym,
+  type VisibleNames,
 } from '@recount/db';
 
-const PSEUDONYM = /^(?:person|machine)-[0-9a-f]{10}$/;
+const PSEUDONYM = /^(?:person|machine|team|cost_centre)-[0-9a-f]{10}$/;
 /** Names that are translated back from their pseudonyms. */
 const MAX_NAMES = 10_000;
 
@@ -20,6 +21,10 @@ export interface HiddenNames extends Renaming {
   /** Replaces pseudonyms in the query of a request by names. Returns the parameter that has anything else, if one has. */
   translate(query: Record<string, unknown>): Promise<{ field: string; value: string } | undefined>;
 }
+
+const toKnown = ({ shown, teams, costCentres }: VisibleNames) => ({
+  ...{ person: [...new Set(shown.values())], team: teams, cost_centre: costCentres },
+});
 
 /** Undefined if the reader, by default anyone, sees all names. */
 export async function findHiddenNames(
@@ -38,9 +43,7 @@ export async function findHiddenNames(
         if (query[field] === undefined) continue;
         const wanted = [query[field]].flat().map(String);
         const known =
-          field === 'person'
-            ? [...new Set(visible.shown.values())]
-            : await listMachines(database, workspaceId, MAX_NAMES);
+          field === 'machine' ? await listMachines(database, workspaceId, MAX_NAMES) : toKnown(visible)[field];
         const byPseudonym = new Map(known.map((name) => [toPseudonym(salt, field, name), name]));
         const toName = (value: string): string | undefined =>
           renaming.isVisible(field, value) ? value : PSEUDONYM.test(value) ? byPseudonym.get(value) : undefined;

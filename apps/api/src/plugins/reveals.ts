@@ -15,6 +15,8 @@ declare module 'fastify' {
     onlyNames: readonly string[] | null;
     /** Decides the order of rows with equal figures where names are hidden; null where they are not. */
     orderSalt: string | null;
+    /** True if names of teams are hidden. */
+    hidesGroups: boolean;
     /** The answer, or a part of it, as this request may see it. Routes whose answer is not JSON call it themselves. */
     reveal: (<Answer>(answer: Answer) => Promise<Answer>) | null;
   }
@@ -39,6 +41,7 @@ const REFUSALS: Partial<Record<ApiKeyScope, string>> = {
 export function addReveals(app: ApiApp, { database: pool }: Pick<ApiDependencies, 'database'>): void {
   const noteReads = createReadNoter(pool);
   for (const name of ['onlyNames', 'orderSalt', 'reveal'] as const) app.decorateRequest(name, null);
+  app.decorateRequest('hidesGroups', false);
   app.addHook('onRoute', ({ url, config }) => {
     if (config?.reveals === undefined) throw new Error(`${url} does not say what it reveals`);
   });
@@ -61,6 +64,7 @@ export function addReveals(app: ApiApp, { database: pool }: Pick<ApiDependencies
     request.onlyNames = decision.isLimited ? ownNames : null;
     const hidden = await findHiddenNames(pool.database, holder, { ...access, ownNames });
     request.orderSalt = hidden?.orderSalt ?? null;
+    request.hidesGroups = hidden?.hidesGroups ?? false;
     const wrong = await hidden?.translate(queryOf(request));
     if (wrong !== undefined) throw hiddenName(wrong.field);
     if (reveals === 'texts' && session !== null) {

@@ -1,12 +1,13 @@
 import {
   newTeamSchema,
+  type Team,
   teamChangeSchema,
   teamListSchema,
   teamParamsSchema,
   teamSchema,
   teamsQuerySchema,
 } from '@recount/contract';
-import { changeTeam, createTeam, type Database, deleteTeam, listTeams } from '@recount/db';
+import { changeTeam, createTeam, type Database, deleteTeam, listTeams, toTeamPlace } from '@recount/db';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { parseCursor, toCursor } from '../paging/list-pages.ts';
@@ -79,10 +80,12 @@ export async function addTeamRoutes(
     app.get('/v1/teams', LIST_TEAMS, async (request) => {
       const { limit, cursor } = request.query;
       const after = parseCursor(teamCursorSchema, cursor)?.name;
-      const rows = await listTeams(pool.database, workspaceOf(request), { after, limit: limit + 1 });
+      const orderSalt = request.hidesGroups ? (request.orderSalt ?? undefined) : undefined;
+      const rows = await listTeams(pool.database, workspaceOf(request), { after, limit: limit + 1, orderSalt });
       const teams = rows.slice(0, limit);
       const last = rows.length > limit ? teams.at(-1) : undefined;
-      return { teams, next_cursor: last ? toCursor({ name: last.name }) : null };
+      const toPlace = ({ id, name }: Team): string => (orderSalt === undefined ? name : toTeamPlace(orderSalt, id));
+      return { teams, next_cursor: last ? toCursor({ name: toPlace(last) }) : null };
     });
 
     app.post('/v1/teams', CREATE_TEAM, async (request, reply) =>

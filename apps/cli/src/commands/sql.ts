@@ -24,7 +24,8 @@ const WRITE_PATH = 'analytics,recount,public';
 /** insufficient_privilege, and read_only_sql_transaction on a standby. */
 const CANNOT_CREATE = new Set(['42501', '25006']);
 
-const NAMELESS = 'Names of people and machines are NULL where the workspace hides them (`recount settings show`).';
+const NAMELESS =
+  'Names of people, machines, teams and cost centres are NULL where the workspace hides them (`recount settings show`).';
 const OTHER_SCHEMA = /^permission denied for schema analytics$/;
 const NAMES_HINT =
   'Of several workspaces, one is read through views without a schema: write `FROM daily_usage`, or give --all-workspaces.';
@@ -99,12 +100,11 @@ async function withUser<Result>(
   { write, workspace, allWorkspaces, figures = false, lead }: SqlOptions,
   run: (user: DatabaseUser) => Promise<Result>,
 ): Promise<Result> {
-  const [{ findDatabaseUrl, withDatabase }, { createDatabaseReader, listWorkspaces, readLeadNames }] =
+  const [{ findDatabaseUrl, withDatabase }, { createDatabaseReader, listVisible, listWorkspaces, readLeadNames }] =
     await Promise.all([import('../connection/open-installation.ts'), import('@recount/db')]);
   const readNames = async (database: Database, workspaceId: string | undefined, person: string) => {
-    const { names = [], machines = [] } =
-      (workspaceId === undefined ? undefined : await readLeadNames(database, workspaceId, person)) ?? {};
-    return { person: names, machine: [...machines] };
+    const visible = workspaceId === undefined ? undefined : await readLeadNames(database, workspaceId, person);
+    return visible === undefined ? { person: [], machine: [] } : listVisible(visible);
   };
   const url = await findDatabaseUrl(context);
   if (write) return await run({ url, settings: `-c search_path=${WRITE_PATH}`, isNameless: false });

@@ -7445,7 +7445,7 @@ export interface components {
              * @enum {string}
              */
             text_readers: "readers" | "auditors";
-            /** @description Names are shown only of people who are today in a team of at least this many, and of machines that only they use; otherwise pseudonyms, except to `admin` and `people`, and to `team` in its own teams. A workspace without teams counts as one team; if no people are entered, the names of its sessions count. Null means always names */
+            /** @description Names are shown only of people who are today in a team of at least this many, of machines that only they use, and of teams and cost centres of at least this many; otherwise pseudonyms, except to `admin` and `people`, and to `team` in its own teams. A workspace without teams counts as one team; if no people are entered, the names of its sessions count. Null means always names */
             names_from_people: number | null;
             /**
              * @description What happens to detected secrets. `off` means nothing. With `rows`, rows have `[REDACTED:<rule>]` instead; raw transcripts stay unchanged. With `rows-and-raw`, a redacted copy, with every line in place, replaces the raw transcript.
@@ -7464,7 +7464,7 @@ export interface components {
              * @enum {string}
              */
             text_readers?: "readers" | "auditors";
-            /** @description Names are shown only of people who are today in a team of at least this many, and of machines that only they use; otherwise pseudonyms, except to `admin` and `people`, and to `team` in its own teams. A workspace without teams counts as one team; if no people are entered, the names of its sessions count. Null means always names */
+            /** @description Names are shown only of people who are today in a team of at least this many, of machines that only they use, and of teams and cost centres of at least this many; otherwise pseudonyms, except to `admin` and `people`, and to `team` in its own teams. A workspace without teams counts as one team; if no people are entered, the names of its sessions count. Null means always names */
             names_from_people?: number | null;
             /**
              * @description What happens to detected secrets. `off` means nothing. With `rows`, rows have `[REDACTED:<rule>]` instead; raw transcripts stay unchanged. With `rows-and-raw`, a redacted copy, with every line in place, replaces the raw transcript.

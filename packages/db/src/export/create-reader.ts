@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { PERSON_FIELDS, TEXT_FIELDS } from '@recount/contract/access';
+import { type NamedKind, PERSON_FIELDS, TEXT_FIELDS } from '@recount/contract/access';
 import pg from 'pg';
 import type { Database, DatabasePool } from '../database/database.ts';
 import { CAN_CHECK_CLIENTS } from '../database/session-settings.ts';
 import { sql } from '../drizzle.cjs';
-import { readPolicyNames, type VisibleNames } from '../filters/visible-names.ts';
+import { listVisible, readPolicyNames, type VisibleNames } from '../filters/visible-names.ts';
 import { isDistributed, letNodesRead } from '../migrations/distribute-tables.ts';
 import { listWorkspaces } from '../workspaces/workspaces.ts';
 import { endTrespassers, forbidWrites } from './bound-reader.ts';
@@ -38,10 +38,10 @@ export interface ReaderView {
   /** False leaves out the columns of text, and the names where a workspace's policy hides them. Default true. */
   hasTexts?: boolean;
   /**
-   * The only names of people and machines that are shown; all others are null. Undefined shows all names, or with
-   * `hasTexts` false, the names in workspaces that show them.
+   * The only names of each kind that are shown; all others are null. Undefined shows all names, or with `hasTexts` false,
+   * the names that their workspaces show.
    */
-  names?: Readonly<Record<'person' | 'machine', readonly string[]>> | undefined;
+  names?: Readonly<Partial<Record<NamedKind, readonly string[]>>> | undefined;
 }
 
 /**
@@ -159,11 +159,11 @@ async function createViews(
     FROM information_schema.columns WHERE table_schema = 'analytics' GROUP BY table_name
     HAVING 'workspace_id' = ANY(array_agg(column_name::text))`);
   /** The rows whose names are shown; undefined means all. */
-  const toShown = (column: string, named: 'person' | 'machine'): string | undefined => {
-    if (names !== undefined) return isOneOf(column, names[named]);
+  const toShown = (column: string, named: NamedKind): string | undefined => {
+    if (names !== undefined) return names[named] && isOneOf(column, names[named]);
     if (hiding.size === 0) return undefined;
     const ofEach = [...hiding].map(([id, visible]) => {
-      const shown = named === 'person' ? visible.names : [...visible.machines];
+      const shown = listVisible(visible)[named] ?? [];
       return shown.length === 0 ? [] : [`${isOneOf('workspace_id', [id])} AND ${isOneOf(column, shown)}`];
     });
     return [`NOT ${isOneOf('workspace_id', [...hiding.keys()])}`, ...ofEach.flat()].join(' OR ');

@@ -54,7 +54,7 @@ function createToShown(people: PeopleAttribution | undefined): (name: SessionNam
 }
 
 /** Names of people in reports. */
-export interface ShownNames extends Pick<PeopleNames, 'shown'> {
+export interface ShownNames extends Omit<PeopleNames, 'ofSessions'> {
   /** True if the workspace knows people, not only the names of its sessions, which uploaders choose. */
   hasPeople: boolean;
 }
@@ -62,8 +62,8 @@ export interface ShownNames extends Pick<PeopleNames, 'shown'> {
 /** Reads the names that sessions have for people, and what reports show for each. */
 export async function readShownNames(database: Database, workspaceId: string): Promise<ShownNames> {
   const people = await readAttribution(database, workspaceId);
-  const { shown } = await readPeopleNames(database, workspaceId, people);
-  return { shown, hasPeople: people !== undefined };
+  const { shown, teams, costCentres } = await readPeopleNames(database, workspaceId, people);
+  return { shown, teams, costCentres, hasPeople: people !== undefined };
 }
 
 /** Full names, as reports show them; undefined leaves nothing out. */

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { PERSON_FIELDS } from '@recount/contract/access';
+import { type NamedKind, PERSON_FIELDS } from '@recount/contract/access';
 import type { Database } from '../database/database.ts';
 import { listLedPeople, listMachinesOf } from '../people/led-people.ts';
 import { listOwnNames } from '../people/own-names.ts';
@@ -23,62 +23,77 @@ export interface NameReader {
 
 type NamesPolicy = Pick<ViewPolicy, 'namesFromPeople'>;
 
-/** Readers whom no one knows, such as those of a link or a digest. */
+/** A reader whom no one knows, such as one with a link or a digest. */
 const ANYONE: NameReader = { names: 'policy', person: null, ownNames: [] };
 
+/** Names of teams and cost centres. */
+type GroupNames = Readonly<Record<'team' | 'cost_centre', readonly string[]>>;
+
 /** The names that someone sees who does not see all names. */
-export interface VisibleNames extends Pick<ShownNames, 'shown'> {
+export interface VisibleNames extends Omit<ShownNames, 'hasPeople'> {
   /** People, by their names in reports. */
   persons: ReadonlySet<string>;
+  /** Undefined if all are seen. */
+  groups: GroupNames | undefined;
   /** All names of these people, as sessions and reports have them. */
   names: readonly string[];
   /** Machines that no one else uses. */
   machines: ReadonlySet<string>;
 }
 
-/** The people, by their names in reports, whom a reader sees by name; undefined if that is everyone. */
+/** The people and groups whom a reader sees by name; undefined if that is everyone. */
 async function readVisiblePersons(
   database: Database,
   workspaceId: string,
   { namesFromPeople }: NamesPolicy,
   { names, person, ownNames }: NameReader,
-): Promise<Pick<VisibleNames, 'persons' | 'shown'> | undefined> {
+): Promise<Omit<VisibleNames, 'names' | 'machines'> | undefined> {
   if (names === 'all' || (names === 'policy' && namesFromPeople === null)) return undefined;
   const known = await readShownNames(database, workspaceId);
-  const others =
-    names === 'led-teams'
-      ? person === null
-        ? []
-        : await listLedPeople(database, workspaceId, person)
-      : await listNamedPeople(database, workspaceId, namesFromPeople ?? 0, known);
-  if (others === undefined) return undefined;
+  const large =
+    namesFromPeople === null ? undefined : await findLargeTeams(database, workspaceId, namesFromPeople, known);
+  if (names === 'policy' && large === undefined) return undefined;
+  const led =
+    names === 'policy' || person === null
+      ? { people: [], teams: [] }
+      : await listLedPeople(database, workspaceId, person);
   const own = ownNames.map((name) => known.shown.get(name) ?? name);
-  return { persons: new Set([...own, ...others]), shown: known.shown };
+  const others = names === 'policy' ? (large?.people ?? []) : led.people;
+  const groups = large && { ...large.groups, team: [...large.groups.team, ...led.teams] };
+  return { ...known, persons: new Set([...own, ...others]), groups };
 }
 
 /**
- * The people of teams that have at least `min` people today. A workspace without teams is one team, which shows also the
- * names that no person has, as long as it is large enough; undefined stands for all its names.
+ * The people of teams that have at least `min` people today, and the teams and cost centres that have. A workspace without
+ * teams is one team, which shows also the names that no person has, as long as it is large enough; undefined stands for
+ * all its names.
  */
-async function listNamedPeople(
+async function findLargeTeams(
   database: Database,
   workspaceId: string,
   min: number,
   { shown, hasPeople }: ShownNames,
-): Promise<string[] | undefined> {
+): Promise<{ people: string[]; groups: GroupNames } | undefined> {
   const { hasTeams, people } = await readPresentPeople(database, workspaceId);
-  if (!hasTeams) {
-    const count = hasPeople ? people.length : new Set(shown.values()).size;
-    return count < min ? [] : undefined;
-  }
-  const teams = Map.groupBy(people, ({ team }) => team);
-  // Who is in no team may belong to a small one that no one has entered.
-  teams.delete(null);
-  return [...teams.values()].filter(({ length }) => length >= min).flatMap((team) => team.map(({ person }) => person));
+  const count = hasPeople ? people.length : new Set(shown.values()).size;
+  if (!hasTeams && count >= min) return undefined;
+  const findLarge = (kind: keyof GroupNames) =>
+    // Who is in no team may belong to a small one that no one has entered.
+    [...Map.groupBy(people, (person) => person[kind])].flatMap(([name, members]) =>
+      name === null || members.length < min ? [] : [{ name, members }],
+    );
+  const teams = findLarge('team');
+  return {
+    people: teams.flatMap(({ members }) => members.map(({ person }) => person)),
+    groups: {
+      team: teams.map(({ name }) => name),
+      cost_centre: findLarge('cost_centre').map(({ name }) => name),
+    },
+  };
 }
 
 /**
- * Decides which names of people and machines a reader sees; undefined if all. Answers, exports, shared pages, digests and
+ * Decides which names of people, machines, teams and cost centres a reader sees; undefined if all. Answers, exports, shared pages, digests and
  * SQL views ask here, and nowhere else.
  */
 export async function readVisibleNames(
@@ -94,6 +109,16 @@ export async function readVisibleNames(
   return { ...visible, names, machines: new Set(await listMachinesOf(database, workspaceId, names)) };
 }
 
+/** All names of each kind that are seen, as rows have them; a kind is missing if all its names are seen. */
+export const listVisible = ({
+  names,
+  machines,
+  groups,
+}: VisibleNames): Partial<Record<NamedKind, readonly string[]>> => ({
+  ...{ person: names, machine: [...machines] },
+  ...groups,
+});
+
 /** Reads what a team lead sees: the names of `person`, and of the teams that this person leads today. */
 export async function readLeadNames(
   database: Database,
@@ -101,12 +126,8 @@ export async function readLeadNames(
   person: string,
 ): Promise<VisibleNames | undefined> {
   const ownNames = await listOwnNames(database, workspaceId, person);
-  return await readVisibleNames(
-    database,
-    workspaceId,
-    { namesFromPeople: null },
-    { names: 'led-teams', person, ownNames },
-  );
+  const policy = (await readViewPolicy(database, workspaceId)) ?? { namesFromPeople: null };
+  return await readVisibleNames(database, workspaceId, policy, { names: 'led-teams', person, ownNames });
 }
 
 /** Reads the names that a workspace shows everyone who reads; undefined if all. */
@@ -115,7 +136,7 @@ export async function readPolicyNames(database: Database, workspaceId: string): 
   return policy && (await readVisibleNames(database, workspaceId, policy));
 }
 
-/** Text that changes with the people whom a reader sees by name. */
+/** Text that changes with the people and groups whom a reader sees by name. */
 export async function readNamesMark(
   database: Database,
   workspaceId: string,
@@ -123,12 +144,15 @@ export async function readNamesMark(
   reader: NameReader,
 ): Promise<string> {
   const visible = await readVisiblePersons(database, workspaceId, policy, reader);
-  return JSON.stringify(visible === undefined ? 'all' : [...visible.persons].toSorted());
+  if (visible === undefined) return 'all';
+  const { persons, groups } = visible;
+  const toList = (names: Iterable<string>): string[] => [...names].toSorted();
+  return JSON.stringify([toList(persons), groups && [toList(groups.team), toList(groups.cost_centre)]]);
 }
 
 const PSEUDONYM_LENGTH = 10;
 
-/** The name of a person or machine where names are hidden: the same word as long as the workspace hides them. */
+/** The name of a person, a machine or a group where names are hidden: the same word as long as the workspace hides them. */
 export const toPseudonym = (salt: string, field: string, name: string): string =>
   `${field}-${createHmac('sha256', salt).update(`${field} ${name}`).digest('hex').slice(0, PSEUDONYM_LENGTH)}`;
 
@@ -136,19 +160,27 @@ export const toPseudonym = (salt: string, field: string, name: string): string =
 export interface Renaming {
   isVisible(field: string, name: string): boolean;
   rename(field: string, name: string): string;
-  /** Decides the order of people and machines with equal figures, which would be by their names otherwise. */
+  /** Decides the order of rows with equal figures, which would be by their names otherwise. */
   orderSalt: string;
+  /** True if it hides names of teams and cost centres. */
+  hidesGroups: boolean;
 }
 
 /** Makes pseudonyms of all names but the visible ones. However a person is named, it is one person. */
-export function createRenaming({ persons, machines, shown }: VisibleNames, salt: string): Renaming {
+export function createRenaming({ persons, machines, groups, shown }: VisibleNames, salt: string): Renaming {
   const toShown = (field: string, name: string): string => (field === 'person' ? (shown.get(name) ?? name) : name);
-  const isVisible = (field: string, name: string): boolean =>
-    (field === 'person' ? persons : machines).has(toShown(field, name));
+  const toKeys = (names: readonly string[]): Set<string> => new Set(names.map((name) => name.toLowerCase()));
+  const groupKeys = groups && { team: toKeys(groups.team), cost_centre: toKeys(groups.cost_centre) };
+  const isVisible = (field: string, name: string): boolean => {
+    if (field === 'person') return persons.has(toShown(field, name));
+    if (field === 'team' || field === 'cost_centre') return groupKeys?.[field].has(name.toLowerCase()) ?? true;
+    return machines.has(name);
+  };
   return {
     isVisible,
     rename: (field, name) => (isVisible(field, name) ? name : toPseudonym(salt, field, toShown(field, name))),
     orderSalt: createHmac('sha256', salt).update('order').digest('hex'),
+    hidesGroups: groups !== undefined,
   };
 }
 
@@ -164,7 +196,7 @@ export async function readPolicyRenaming(
   return { ...createRenaming(visible, salt), hidesAll: visible.persons.size === 0 };
 }
 
-/** Filters with pseudonyms of the people and machines whose names are hidden. */
+/** Filters with pseudonyms instead of the names that are hidden. */
 export function hideFilters(
   filters: Readonly<Record<string, unknown>>,
   rename: Renaming['rename'],

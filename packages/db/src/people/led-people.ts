@@ -2,10 +2,17 @@ import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { sessions } from '../schema/transcripts.ts';
 
-/** The names in reports of everyone who is today (UTC) in a team that a person leads. `person` is any name of theirs. */
-export async function listLedPeople(database: Database, workspaceId: string, person: string): Promise<string[]> {
-  const { rows } = await database.execute<{ name: string }>(sql`
-    SELECT DISTINCT member.display_name AS name
+/**
+ * The names in reports of everyone who is today (UTC) in a team that a person leads, and of these teams. `person` is any
+ * name of theirs.
+ */
+export async function listLedPeople(
+  database: Database,
+  workspaceId: string,
+  person: string,
+): Promise<{ people: string[]; teams: string[] }> {
+  const { rows } = await database.execute<{ name: string; team: string }>(sql`
+    SELECT DISTINCT member.display_name AS name, t.name AS team
     FROM analytics.person_names AS own
     JOIN recount.people AS lead ON lead.workspace_id = own.workspace_id
       AND coalesce(lead.merged_into, lead.id) = own.person_id
@@ -15,7 +22,8 @@ export async function listLedPeople(database: Database, workspaceId: string, per
     JOIN recount.people AS member ON member.workspace_id = own.workspace_id AND member.id = m.person_id
       AND member.merged_into IS NULL
     WHERE own.workspace_id = ${workspaceId} AND lower(own.name) = lower(${person}::text)`);
-  return rows.map(({ name }) => name);
+  const toNames = (key: 'name' | 'team'): string[] => [...new Set(rows.map((row) => row[key]))];
+  return { people: toNames('name'), teams: toNames('team') };
 }
 
 /** The machines that only sessions under these names come from. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Team } from '@recount/contract';
 import { ulid } from 'ulid';
 import type { Database } from '../database/database.ts';
@@ -8,12 +9,16 @@ import { emptyPagesAfterPeople } from '../workspaces/workspace-settings.ts';
 import { lockPeople, type PeopleScope } from './lock-people.ts';
 import { PeopleError } from './people-errors.ts';
 
-/** Teams after the one of this name, in the order of their names; with `id` or `name` only that one. */
+/**
+ * Teams after the one of this name, in the order of their names; with `id` or `name` only that one. With `orderSalt`, after
+ * the place and in the order of `toTeamPlace`.
+ */
 export async function listTeams(
   database: Database,
   workspaceId: string,
-  { id, name, after, limit }: { id?: string; name?: string; after?: string | undefined; limit: number },
+  { id, name, after, limit, orderSalt }: TeamPage,
 ): Promise<Team[]> {
+  const key = orderSalt === undefined ? sql`t.name_key` : sql`md5(${orderSalt}::text || t.id) COLLATE "C"`;
   const { rows } = await database.execute<Team & Record<string, unknown>>(sql`
     SELECT t.id, t.name, t.cost_centre,
       CASE WHEN p.id IS NOT NULL THEN jsonb_build_object('id', p.id, 'display_name', p.display_name) END AS lead,
@@ -29,9 +34,22 @@ export async function listTeams(
     LEFT JOIN ${people} AS p ON p.workspace_id = t.workspace_id AND p.id = t.lead_id
     WHERE t.workspace_id = ${workspaceId} ${id === undefined ? sql`` : sql`AND t.id = ${id}`}
       ${name === undefined ? sql`` : sql`AND t.name_key = lower(${name}::text) COLLATE "C"`}
-      ${after === undefined ? sql`` : sql`AND t.name_key > lower(${after}::text) COLLATE "C"`}
-    ORDER BY t.name_key LIMIT ${limit}`);
+      ${after === undefined ? sql`` : sql`AND ${key} > lower(${after}::text) COLLATE "C"`}
+    ORDER BY ${key} LIMIT ${limit}`);
   return rows;
+}
+
+/** The place of a team in an order that does not follow its name. */
+export const toTeamPlace = (orderSalt: string, id: string): string =>
+  createHash('md5').update(`${orderSalt}${id}`).digest('hex');
+
+interface TeamPage {
+  id?: string;
+  name?: string;
+  after?: string | undefined;
+  limit: number;
+  /** Secret that decides the order where names of teams are hidden. */
+  orderSalt?: string | undefined;
 }
 
 export interface TeamChange {

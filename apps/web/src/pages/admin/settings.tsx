@@ -100,7 +100,8 @@ function Form({ current }: { current: WorkspaceSettings }): ReactNode {
         </select>
       </label>
       <label>
-        Show names only of people in teams of at least this many (empty: always). All others are pseudonyms.
+        Show names only of people in teams of at least this many (empty: always), and of these teams. All others are
+        pseudonyms.
         <input name="people" type="number" min={1} max={100000} defaultValue={current.names_from_people ?? ''} />
       </label>
       {asked === undefined ? (
