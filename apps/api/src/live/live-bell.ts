@@ -1,4 +1,4 @@
-import { type DatabasePool, LIVE_CHANNEL, type LiveSessionKey, toLiveBell } from '@recount/db';
+import { type DatabasePool, LIVE_CHANNEL, type LiveSessionKey, toLiveBell, toWorkspaceBell } from '@recount/db';
 
 interface BellRing {
   /** Resolves after new events of the session, or after the timeout. May resolve without any. */
@@ -7,8 +7,7 @@ interface BellRing {
   cancel(): void;
 }
 
-/** A workspace's id has no slash; a session's may have some. */
-const toWorkspaceBell = (bell: string): string => bell.slice(0, bell.indexOf('/'));
+const toBellOfWorkspace = (bell: string): string => bell.slice(0, bell.indexOf('/'));
 
 type Connection = Parameters<Parameters<DatabasePool['withTransaction']>[0]>[1];
 
@@ -40,7 +39,7 @@ export class LiveBell {
 
   /** The same for all sessions of a workspace. */
   waitForWorkspace(workspaceId: string, timeoutMs: number, signal: AbortSignal): BellRing {
-    return this.#waitFor(workspaceId, timeoutMs, signal);
+    return this.#waitFor(toWorkspaceBell(workspaceId), timeoutMs, signal);
   }
 
   async close(): Promise<void> {
@@ -89,7 +88,7 @@ export class LiveBell {
     client.on('error', (error: Error) => this.#lose(client, error));
     client.on('notification', ({ payload = '' }) => {
       this.#ring(payload);
-      this.#ring(toWorkspaceBell(payload));
+      this.#ring(toBellOfWorkspace(payload));
     });
     try {
       await client.query(`LISTEN ${LIVE_CHANNEL}`);

@@ -1,6 +1,7 @@
 import { isOnCitus } from '@recount/local-postgres/testing';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { addLiveEvents, LIVE_CHANNEL, toLiveBell } from '../live/live-events.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { createDatabaseReader, type DatabaseReader, dropExpiredReaders } from './create-reader.ts';
 
@@ -280,11 +281,34 @@ describe.skipIf(isOnCitus())('a reader', () => {
         `SELECT name FROM person_names WHERE name ~ '^(large|small|none|far)' ORDER BY 1`,
       );
       expect(rows.map(({ name }) => name)).toEqual(['far-1', 'far-2', 'large-1', 'large-2']);
+      const { rows: teams } = await client.query<{ team: string | null }>(
+        'SELECT DISTINCT team FROM team_memberships ORDER BY 1 NULLS LAST',
+      );
+      expect(teams.map(({ team }) => team)).toEqual(['far', 'large', null]);
       await client.query('SELECT person, machine, sum(cost_usd) FROM daily_usage GROUP BY 1, 2');
       await client.end();
       await reader.drop();
     } finally {
       await database.query('UPDATE recount.workspaces SET names_from_people = NULL');
     }
+  });
+
+  it('hears no id of another workspace in notifications of running sessions', async () => {
+    const reader = await createDatabaseReader(pool, { workspaceId: TEST_WORKSPACE });
+    const client = await connect(reader);
+    const heard = new Promise<string>((resolve) => {
+      client.on('notification', ({ payload }) => resolve(payload ?? ''));
+    });
+    await client.query(`LISTEN ${LIVE_CHANNEL}`);
+    const key = { workspaceId: OTHER_WORKSPACE, sessionId: 'secret-session' };
+    const event = { name: 'text', data: '{}' } as const;
+    await pool.withTransaction((transaction) =>
+      addLiveEvents(transaction, key, '01J0000000000000000000S001', [event], (known) => known),
+    );
+    const payload = await heard;
+    expect(payload).toBe(toLiveBell(key));
+    expect(payload).not.toMatch(new RegExp(`${OTHER_WORKSPACE}|secret`));
+    await client.end();
+    await reader.drop();
   });
 });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, gt, sql } from '../drizzle.cjs';
 import { isOneOf } from '../filters/attributed-to.ts';
@@ -15,7 +16,16 @@ export interface NewLiveEvent {
 /** Notified when events are committed; the payload is what `toLiveBell` makes of their session. */
 export const LIVE_CHANNEL = 'recount_live';
 
-export const toLiveBell = ({ workspaceId, sessionId }: LiveSessionKey): string => `${workspaceId}/${sessionId}`;
+/** Hashes, because every role of the database hears notifications, also one that sees another workspace only. */
+const toBell = (...ids: string[]): string =>
+  createHash('sha256').update(JSON.stringify(ids)).digest('base64url').slice(0, 22);
+
+/** The beginning of the payloads about a workspace, before a slash. */
+export const toWorkspaceBell = (workspaceId: string): string => toBell(workspaceId);
+
+/** The payload about a session. */
+export const toLiveBell = ({ workspaceId, sessionId }: LiveSessionKey): string =>
+  `${toWorkspaceBell(workspaceId)}/${toBell(workspaceId, sessionId)}`;
 
 /** The session's row, created if missing, locked until the end of the transaction. */
 export async function lockLiveSession(transaction: Database, key: LiveSessionKey): Promise<LiveSessionRow> {
