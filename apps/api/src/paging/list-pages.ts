@@ -45,6 +45,13 @@ function parseJson(json: string): unknown {
   }
 }
 
+/** The first `limit` of rows that were read with one more, and the cursor after them if there are more. */
+export function cutPage<Row>(rows: readonly Row[], limit: number, toPosition: (last: Row) => unknown) {
+  const page = rows.slice(0, limit);
+  const last = rows.length > limit ? page.at(-1) : undefined;
+  return { page, next_cursor: last === undefined ? null : toCursor(toPosition(last)) };
+}
+
 /** Messages read at a time. */
 const MESSAGES_PER_READ = 20;
 

@@ -24,7 +24,7 @@ import {
 import { AddressError, type AlertOptions, addDestination, MissingSecretKeyError } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { parseCursor, toCursor } from '../paging/list-pages.ts';
+import { cutPage, parseCursor } from '../paging/list-pages.ts';
 import { actorOf, uploaderOf, workspaceOf } from '../plugins/authentication.ts';
 import { addJsonRoutes } from '../plugins/json-bodies.ts';
 import { createMinuteLimit } from '../plugins/minute-limit.ts';
@@ -186,9 +186,8 @@ function addDeliveryRoutes(app: ApiApp, { database: pool }: Deps): void {
     const afterId = parseCursor(cursorSchema, cursor)?.delivery;
     const filter = { state, destinationId, event };
     const rows = await listDeliveries(pool.database, workspaceOf(request), filter, { afterId, limit: limit + 1 });
-    const deliveries = rows.slice(0, limit).map(toDelivery);
-    const last = rows.length > limit ? deliveries.at(-1) : undefined;
-    return { deliveries, next_cursor: last === undefined ? null : toCursor({ delivery: last.id }) };
+    const { page, next_cursor } = cutPage(rows, limit, ({ id }) => ({ delivery: id }));
+    return { deliveries: page.map(toDelivery), next_cursor };
   });
 
   app.post('/v1/deliveries/:delivery_id/retry', RETRY_DELIVERY, async (request, reply) => {

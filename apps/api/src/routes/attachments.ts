@@ -18,7 +18,7 @@ import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { ApiConfig } from '../config.ts';
 import type { SpaceWatch } from '../disk-space/space-watch.ts';
 import { matchesEntityTag, toAttachment } from '../http/download-headers.ts';
-import { parseCursor, toCursor } from '../paging/list-pages.ts';
+import { cutPage, parseCursor } from '../paging/list-pages.ts';
 import { personOf, uploaderOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse, toResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
@@ -154,12 +154,9 @@ function addAttachmentReading(app: ApiApp, deps: Deps): void {
     const isNamed = named.length > 0 || cursor !== undefined;
     const sessionId = isNamed ? name : (await requireSession(database, workspaceId, name)).session_id;
     const rows = sessionId === name ? named : await listAttachments(database, workspaceId, sessionId, page);
-    const attachments = await showPeople(database, workspaceId, rows.slice(0, limit));
-    const last = rows.length > limit ? attachments.at(-1) : undefined;
-    return {
-      attachments: attachments.map(toAnswer),
-      next_cursor: last === undefined ? null : toCursor({ path: last.path, id: last.id }),
-    };
+    const { page: shown, next_cursor } = cutPage(rows, limit, ({ path, id }) => ({ path, id }));
+    const attachments = await showPeople(database, workspaceId, shown);
+    return { attachments: attachments.map(toAnswer), next_cursor };
   });
 
   app.get('/v1/sessions/:session_id/attachments/:attachment_id', GET_ATTACHMENT, async (request, reply) => {

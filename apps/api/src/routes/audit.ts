@@ -2,7 +2,7 @@ import { auditListSchema, auditQuerySchema } from '@recount/contract';
 import { type AuditRow, listAuditEntries } from '@recount/db';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { parseCursor, toCursor } from '../paging/list-pages.ts';
+import { cutPage, parseCursor } from '../paging/list-pages.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
 
 const cursorSchema = z.strictObject({ entry: z.string().max(100) });
@@ -25,11 +25,9 @@ export function addAuditRoutes(app: ApiApp, { database: { database } }: Pick<Api
   app.get('/v1/audit', LIST_AUDIT, async (request) => {
     const { limit, cursor, ...filter } = request.query;
     const afterId = parseCursor(cursorSchema, cursor)?.entry;
-    const page = { afterId, limit: limit + 1 };
-    const rows = await listAuditEntries(database, workspaceOf(request), filter, page);
-    const entries = rows.slice(0, limit).map(toEntry);
-    const last = rows.length > limit ? entries.at(-1) : undefined;
-    return { entries, next_cursor: last === undefined ? null : toCursor({ entry: last.id }) };
+    const rows = await listAuditEntries(database, workspaceOf(request), filter, { afterId, limit: limit + 1 });
+    const { page, next_cursor } = cutPage(rows, limit, ({ id }) => ({ entry: id }));
+    return { entries: page.map(toEntry), next_cursor };
   });
 }
 

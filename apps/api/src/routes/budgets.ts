@@ -26,7 +26,7 @@ import {
 } from '@recount/db';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { parseCursor, toCursor } from '../paging/list-pages.ts';
+import { cutPage, parseCursor } from '../paging/list-pages.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { addJsonRoutes } from '../plugins/json-bodies.ts';
 import { problemResponse } from '../plugins/openapi.ts';
@@ -181,13 +181,11 @@ async function readHistory(
   { workspace_id: workspaceId, id: budgetId }: BudgetRow,
   { limit, cursor }: z.output<typeof budgetHistoryQuerySchema>,
 ) {
-  const page = { after: parseCursor(cursorSchema, cursor), limit: limit + 1 };
-  const rows = await listCrossings(database, { workspaceId, budgetId }, page);
-  const crossings = rows
-    .slice(0, limit)
-    .map(({ workspace_id: _workspaceId, budget_id: _budgetId, ...crossing }) => crossing);
-  const last = rows.length > limit ? crossings.at(-1) : undefined;
-  return { crossings, next_cursor: last === undefined ? null : toCursor(toPlace(last)) };
+  const after = parseCursor(cursorSchema, cursor);
+  const rows = await listCrossings(database, { workspaceId, budgetId }, { after, limit: limit + 1 });
+  const { page, next_cursor } = cutPage(rows, limit, toPlace);
+  const crossings = page.map(({ workspace_id: _workspaceId, budget_id: _budgetId, ...crossing }) => crossing);
+  return { crossings, next_cursor };
 }
 
 const toPlace = ({ crossed_at, period_start, kind, threshold }: z.infer<typeof cursorSchema>) => ({

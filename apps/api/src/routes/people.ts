@@ -30,7 +30,7 @@ import {
 } from '@recount/db';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { parseCursor, toCursor } from '../paging/list-pages.ts';
+import { cutPage, parseCursor } from '../paging/list-pages.ts';
 import { exportPeople, importPeople } from '../people/import-people.ts';
 import { peopleScopeOf, workspaceOf } from '../plugins/authentication.ts';
 import { addJsonRoutes } from '../plugins/json-bodies.ts';
@@ -170,13 +170,11 @@ export async function addPeopleRoutes(
       const { search, team, figures: hasFigures, limit, cursor } = request.query;
       const after = parseCursor(peopleCursorSchema, cursor);
       const rows = await listPeople(pool.database, workspaceOf(request), { search, team }, { after, limit: limit + 1 });
-      const page = rows.slice(0, limit);
-      const last = rows.length > limit ? page.at(-1) : undefined;
+      const { page, next_cursor } = cutPage(rows, limit, ({ sort_key: key, id }) => ({ key, id }));
       const figures = hasFigures
         ? await withReportSnapshot(pool, (snapshot) => readPeopleFigures(snapshot, workspaceOf(request)))
         : undefined;
-      const people = page.map((row) => toPerson(row, figures));
-      return { people, next_cursor: last ? toCursor({ key: last.sort_key, id: last.id }) : null };
+      return { people: page.map((row) => toPerson(row, figures)), next_cursor };
     });
 
     app.post('/v1/people', CREATE_PERSON, async (request, reply) => {
@@ -239,8 +237,8 @@ function addBulkRoutes(app: ApiApp, pool: ApiDependencies['database']): void {
     const names = await withReportSnapshot(pool, (snapshot) =>
       listUnattributed(snapshot, workspaceOf(request), { offset, limit: limit + 1 }),
     );
-    const next = names.length > limit ? toCursor({ offset: offset + limit }) : null;
-    return { names: names.slice(0, limit), next_cursor: next };
+    const { page, next_cursor } = cutPage(names, limit, () => ({ offset: offset + limit }));
+    return { names: page, next_cursor };
   });
 
   app.post('/v1/people/import', IMPORT_PEOPLE, async (request) => {

@@ -28,7 +28,7 @@ import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { DocumentLayout, RedactionCounts, SessionDocument } from '../documents/index.ts';
 import { toAttachment } from '../http/download-headers.ts';
-import { parseCursor, toCursor } from '../paging/list-pages.ts';
+import { cutPage, parseCursor } from '../paging/list-pages.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { addJsonRoutes } from '../plugins/json-bodies.ts';
 import { problemResponse, toResponse } from '../plugins/openapi.ts';
@@ -192,9 +192,8 @@ export async function addShareRoutes(parent: ApiApp, deps: ViewDeps): Promise<vo
     const { session_id: sessionId, limit, cursor } = request.query;
     const beforeId = parseCursor(shareCursorSchema, cursor)?.share;
     const rows = await listShares(database, workspaceOf(request), { sessionId, beforeId, limit: limit + 1 });
-    const shares = rows.slice(0, limit).map(toAnswer);
-    const last = rows.length > limit ? shares.at(-1) : undefined;
-    return { shares, next_cursor: last === undefined ? null : toCursor({ share: last.id }) };
+    const { page, next_cursor } = cutPage(rows, limit, ({ id }) => ({ share: id }));
+    return { shares: page.map(toAnswer), next_cursor };
   });
 
   parent.delete('/v1/shares/:share_id', REVOKE_SHARE, async (request, reply) => {

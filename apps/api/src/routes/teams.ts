@@ -10,7 +10,7 @@ import {
 import { changeTeam, createTeam, type Database, deleteTeam, listTeams, toTeamPlace } from '@recount/db';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { parseCursor, toCursor } from '../paging/list-pages.ts';
+import { cutPage, parseCursor } from '../paging/list-pages.ts';
 import { peopleScopeOf, workspaceOf } from '../plugins/authentication.ts';
 import { addJsonRoutes } from '../plugins/json-bodies.ts';
 import { problemResponse } from '../plugins/openapi.ts';
@@ -82,10 +82,10 @@ export async function addTeamRoutes(
       const after = parseCursor(teamCursorSchema, cursor)?.name;
       const orderSalt = request.hidesGroups ? (request.orderSalt ?? undefined) : undefined;
       const rows = await listTeams(pool.database, workspaceOf(request), { after, limit: limit + 1, orderSalt });
-      const teams = rows.slice(0, limit);
-      const last = rows.length > limit ? teams.at(-1) : undefined;
-      const toPlace = ({ id, name }: Team): string => (orderSalt === undefined ? name : toTeamPlace(orderSalt, id));
-      return { teams, next_cursor: last ? toCursor({ name: toPlace(last) }) : null };
+      const { page: teams, next_cursor } = cutPage(rows, limit, ({ id, name }) => ({
+        name: orderSalt === undefined ? name : toTeamPlace(orderSalt, id),
+      }));
+      return { teams, next_cursor };
     });
 
     app.post('/v1/teams', CREATE_TEAM, async (request, reply) =>

@@ -28,7 +28,7 @@ import {
 import { deleteTranscript, requeueTranscript } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { parseCursor, toCursor } from '../paging/list-pages.ts';
+import { cutPage, parseCursor } from '../paging/list-pages.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
@@ -208,11 +208,10 @@ async function listIssuePage(
 ) {
   const afterNumber = parseCursor(issueCursorSchema, cursor)?.issue;
   const { workspace_id, row_set_id } = await requireTranscript(database, workspaceId, transcriptId);
-  const page = { afterNumber, limit: limit + 1 };
-  const rows = row_set_id === null ? [] : await listIssues(database, workspace_id, row_set_id, page);
-  const issues = rows.slice(0, limit);
-  const last = rows.length > limit ? issues.at(-1) : undefined;
-  return { issues, next_cursor: last === undefined ? null : toCursor({ issue: last.issue_number }) };
+  const query = { afterNumber, limit: limit + 1 };
+  const rows = row_set_id === null ? [] : await listIssues(database, workspace_id, row_set_id, query);
+  const { page: issues, next_cursor } = cutPage(rows, limit, ({ issue_number: issue }) => ({ issue }));
+  return { issues, next_cursor };
 }
 
 /** Routes that change transcripts. */
@@ -242,9 +241,8 @@ export async function listTranscriptPage(
 ): Promise<z.infer<typeof transcriptListSchema>> {
   const afterId = parseCursor(transcriptCursorSchema, cursor)?.transcript;
   const rows = await listTranscripts(deps.database.database, workspaceId, filter, { afterId, limit: limit + 1, order });
-  const transcripts = await toTranscripts(deps.database.database, workspaceId, rows.slice(0, limit));
-  const last = rows.length > limit ? transcripts.at(-1) : undefined;
-  return { transcripts, next_cursor: last === undefined ? null : toCursor({ transcript: last.id }) };
+  const { page, next_cursor } = cutPage(rows, limit, ({ id }) => ({ transcript: id }));
+  return { transcripts: await toTranscripts(deps.database.database, workspaceId, page), next_cursor };
 }
 
 /** Throws ProblemError `not-found`. */
