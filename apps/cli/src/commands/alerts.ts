@@ -10,8 +10,7 @@ import { type CliContext, note, print, printJson } from '../terminal/cli-context
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { formatTimestamp } from '../terminal/format-values.ts';
 import { wholeNumber } from '../terminal/option-values.ts';
-import { toPrintWidth } from '../terminal/print-width.ts';
-import { formatTable } from '../terminal/table.ts';
+import { printTable } from '../terminal/print-table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 import { addTimeZoneOptions, type TimeZoneOptions, toTimeZone } from '../terminal/time-zone.ts';
 
@@ -89,8 +88,8 @@ async function showDestinations(context: CliContext, options: PlaceOptions): Pro
   const destinations = await withClient(context, options, listDestinations);
   if (options.json) return printJson(context, { destinations });
   if (destinations.length === 0) return note(context, 'No destinations. `recount alerts add` makes one.');
-  const rows = destinations.map(({ name, kind, hint }) => [name, kind, hint].map(toSingleLine));
-  for (const line of formatTable(COLUMNS, rows, toPrintWidth(context))) print(context, line);
+  const rows = destinations.map(({ name, kind, hint }) => [name, kind, hint]);
+  printTable(context, COLUMNS, rows);
 }
 
 async function addDestination(context: CliContext, name: string, options: AddOptions): Promise<void> {
@@ -154,14 +153,12 @@ async function showDeliveries(context: CliContext, options: DeliveryOptions): Pr
   if (list.deliveries.length === 0) return note(context, 'No messages.');
   const timeZone = toTimeZone(options);
   const names = new Map(destinations.map(({ id, name }) => [id, name]));
-  const rows = list.deliveries.map((each) =>
-    [
-      ...[each.id, formatTimestamp(each.created_at, timeZone), names.get(each.destination_id) ?? '', each.event],
-      ...[each.state, String(each.attempts), formatTimestamp(each.ended_at ?? each.next_attempt_at, timeZone)],
-      each.failure_reason ?? '',
-    ].map(toSingleLine),
-  );
-  for (const line of formatTable(DELIVERY_COLUMNS, rows, toPrintWidth(context))) print(context, line);
+  const rows = list.deliveries.map((each) => [
+    ...[each.id, formatTimestamp(each.created_at, timeZone), names.get(each.destination_id) ?? '', each.event],
+    ...[each.state, String(each.attempts), formatTimestamp(each.ended_at ?? each.next_attempt_at, timeZone)],
+    each.failure_reason ?? '',
+  ]);
+  printTable(context, DELIVERY_COLUMNS, rows);
   if (list.next_cursor !== null) note(context, 'There are earlier ones; --limit shows more.');
 }
 

@@ -2,13 +2,11 @@ import type { AuditList } from '@recount/contract';
 import { Command, Option } from 'commander';
 import type { PlaceOptions } from '../connection/place-options.ts';
 import { withClient } from '../connection/with-client.ts';
-import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
+import { type CliContext, note, printJson } from '../terminal/cli-context.ts';
 import { CliError } from '../terminal/cli-error.ts';
 import { formatTimestamp } from '../terminal/format-values.ts';
 import { parseSince, wholeNumber } from '../terminal/option-values.ts';
-import { toPrintWidth } from '../terminal/print-width.ts';
-import { formatTable } from '../terminal/table.ts';
-import { toSingleLine } from '../terminal/text-width.ts';
+import { printTable } from '../terminal/print-table.ts';
 import { TIME_ZONE_HELP, type TimeZoneOptions, toTimeZone } from '../terminal/time-zone.ts';
 
 interface AuditOptions extends PlaceOptions, TimeZoneOptions {
@@ -69,13 +67,13 @@ async function showAudit(context: CliContext, options: AuditOptions): Promise<vo
   if (options.json) return printJson(context, list);
   const timeZone = toTimeZone(options);
   const rows = list.entries.map((entry) => toRow(entry, timeZone));
-  for (const line of formatTable(COLUMNS, rows, toPrintWidth(context))) print(context, line);
+  printTable(context, COLUMNS, rows);
   if (list.next_cursor !== null) note(context, 'There are earlier entries. Raise --limit, or narrow the filters.');
 }
 
 function toRow({ at, action, subjects, details, ...entry }: Entry, timeZone: string): string[] {
   const facts = Object.keys(details).length === 0 ? '' : JSON.stringify(details);
-  return [formatTimestamp(at, timeZone), toActor(entry), action, subjects.join(' '), facts].map(toSingleLine);
+  return [formatTimestamp(at, timeZone), toActor(entry), action, subjects.join(' '), facts];
 }
 
 /** Older servers name the key only. */

@@ -8,12 +8,11 @@ import { findDestinations } from '../report/find-destinations.ts';
 import { describeKeptFilters, toKeptFilters } from '../report/kept-filters.ts';
 import { addListCommand, addNamedCommand, addRemoveCommand } from '../report/named-items.ts';
 import { addNameFilterOptions, collect, type FilterOptions } from '../report/report-query.ts';
-import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
+import { type CliContext, note, printJson } from '../terminal/cli-context.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { formatCount, formatCountOf, formatDecimal, formatTimestamp } from '../terminal/format-values.ts';
 import { wholeNumber } from '../terminal/option-values.ts';
-import { toPrintWidth } from '../terminal/print-width.ts';
-import { formatTable } from '../terminal/table.ts';
+import { printTable } from '../terminal/print-table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 import { addTimeZoneOptions, type TimeZoneOptions, toTimeZone } from '../terminal/time-zone.ts';
 
@@ -186,7 +185,7 @@ function printBudgets(context: CliContext, budgets: readonly Budget[]): void {
   const rows = budgets.map(({ name, period, unit, amount, filters, status, destination_ids: places }) => {
     const forecast = status?.forecast ?? undefined;
     return [
-      toSingleLine(name),
+      name,
       status === null ? period : `${period} from ${status.from}`,
       status === null ? '–' : formatAmount(status.spent, unit),
       formatAmount(amount, unit),
@@ -195,12 +194,12 @@ function printBudgets(context: CliContext, budgets: readonly Budget[]): void {
       forecast === undefined
         ? ''
         : `${formatAmount(forecast.low_usd, unit)} to ${formatAmount(forecast.high_usd, unit)}`,
-      toSingleLine(describeKeptFilters(filters)),
+      describeKeptFilters(filters),
       // A server of an older version sends to all.
       places == null ? 'all' : formatCountOf(places.length, 'destination'),
     ];
   });
-  for (const line of formatTable(COLUMNS, rows, toPrintWidth(context))) print(context, line);
+  printTable(context, COLUMNS, rows);
 }
 
 async function setBudget(context: CliContext, name: string, options: SetOptions): Promise<void> {
@@ -280,7 +279,7 @@ async function showHistory(context: CliContext, name: string, options: HistoryOp
     formatAmount(crossing.amount, crossing.unit),
   ]);
   if (rows.length === 0) return note(context, 'It has warned of nothing yet.');
-  for (const line of formatTable(HISTORY_COLUMNS, rows, toPrintWidth(context))) print(context, line);
+  printTable(context, HISTORY_COLUMNS, rows);
   if (history.next_cursor !== null) note(context, 'There are earlier ones; --limit shows more.');
 }
 

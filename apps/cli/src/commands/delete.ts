@@ -5,6 +5,7 @@ import type { ApiOptions } from '../connection/find-api.ts';
 import { addPlaceOptions } from '../connection/place-options.ts';
 import { withClient } from '../connection/with-client.ts';
 import { toProject } from '../report/report-query.ts';
+import { listSessions } from '../sessions/read-sessions.ts';
 import { type CliContext, note, print, START_COMMAND } from '../terminal/cli-context.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { formatCount, formatCountOf, formatTimestamp, formatUsd } from '../terminal/format-values.ts';
@@ -18,7 +19,6 @@ interface DeleteOptions extends ApiOptions {
 }
 
 const NO_SERVER = `Deleting needs a server, which has the raw bytes. Start one with \`${START_COMMAND}\`, or name one with --server.`;
-const PAGE_LIMIT = 500;
 const SHOWN = 20;
 
 export function createDeleteCommand(context: CliContext): Command {
@@ -69,7 +69,8 @@ async function findSessions(client: ApiClient, names: readonly string[]): Promis
   for (const name of names) {
     const session = await readSession(client, name);
     const path = `/v1/sessions/${encodeURIComponent(session.session_id)}/subagents`;
-    found.push(session, ...(await listAll(client, path, {})));
+    found.push(session);
+    for await (const subagent of listSessions(client, path)) found.push(subagent);
   }
   return found;
 }
@@ -83,18 +84,10 @@ async function findProject(client: ApiClient, project: string): Promise<Session[
       `${project} matches several projects: ${meant.slice(0, SHOWN).join(', ')}${meant.length > SHOWN ? ', …' : ''}. Use more of the name.`,
     );
   }
-  return listAll(client, '/v1/sessions', { project: meant[0] ?? project });
-}
-
-async function listAll(client: ApiClient, path: string, filter: Record<string, string>): Promise<Session[]> {
-  const sessions: Session[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await client.request<SessionList>(path, { query: { ...filter, limit: PAGE_LIMIT, cursor } });
-    sessions.push(...(page?.sessions ?? []));
-    cursor = page?.next_cursor ?? undefined;
-  } while (cursor !== undefined);
-  return sessions;
+  const found: Session[] = [];
+  for await (const session of listSessions(client, '/v1/sessions', { project: meant[0] ?? project }))
+    found.push(session);
+  return found;
 }
 
 function describe(sessions: readonly Session[], maxWidth: number): string[] {

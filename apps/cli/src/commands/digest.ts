@@ -14,8 +14,7 @@ import { type CliContext, note, print, printJson } from '../terminal/cli-context
 import { CliError } from '../terminal/cli-error.ts';
 import { formatCountOf } from '../terminal/format-values.ts';
 import { toTerminalText } from '../terminal/guard-terminal.ts';
-import { toPrintWidth } from '../terminal/print-width.ts';
-import { formatTable } from '../terminal/table.ts';
+import { printTable } from '../terminal/print-table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 import { addTimeZoneOptions, toTimeZone } from '../terminal/time-zone.ts';
 
@@ -83,10 +82,13 @@ async function showDigests(context: CliContext, options: PlaceOptions): Promise<
   const digests = await withClient(context, options, listDigests);
   if (options.json) return printJson(context, { digests });
   if (digests.length === 0) return note(context, 'No digests. `recount digest add weekly` makes one.');
-  const rows = digests.map(({ name, period, sent_period: sent, filters }) =>
-    [name, period, sent ?? 'not yet', describeKeptFilters(filters)].map(toSingleLine),
-  );
-  for (const line of formatTable(COLUMNS, rows, toPrintWidth(context))) print(context, line);
+  const rows = digests.map(({ name, period, sent_period: sent, filters }) => [
+    name,
+    period,
+    sent ?? 'not yet',
+    describeKeptFilters(filters),
+  ]);
+  printTable(context, COLUMNS, rows);
 }
 
 async function addDigest(context: CliContext, name: string, options: AddOptions): Promise<void> {

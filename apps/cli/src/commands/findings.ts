@@ -3,11 +3,11 @@ import { FINDING_KINDS, type FindingKind, KINDS_WITHOUT_TOOL, WASTE_KINDS } from
 import { Argument, Command, InvalidArgumentError } from 'commander';
 import { addPlaceOptions, type PlaceOptions } from '../connection/place-options.ts';
 import { withClient } from '../connection/with-client.ts';
-import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
+import { type CliContext, note, printJson } from '../terminal/cli-context.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { formatTimestamp } from '../terminal/format-values.ts';
-import { toPrintWidth } from '../terminal/print-width.ts';
-import { formatTable, type TableColumn } from '../terminal/table.ts';
+import { printTable } from '../terminal/print-table.ts';
+import type { TableColumn } from '../terminal/table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 import { addTimeZoneOptions, type TimeZoneOptions, toTimeZone } from '../terminal/time-zone.ts';
 import { createReportKindCommand } from './report.ts';
@@ -147,17 +147,15 @@ async function listDismissed(context: CliContext, options: Options): Promise<voi
   if (options.json) return printJson(context, list);
   if (list.dismissals.length === 0) return note(context, 'Nothing is dismissed.');
   const timeZone = toTimeZone(options);
-  const rows = list.dismissals.map((each) =>
-    [
-      each.id,
-      each.kind,
-      `${each.subject_type} ${each.title ?? each.subject}`,
-      each.reason ?? '',
-      each.dismissed_by_name ?? each.dismissed_by,
-      formatTimestamp(each.dismissed_at, timeZone),
-    ].map(toSingleLine),
-  );
-  for (const line of formatTable(COLUMNS, rows, toPrintWidth(context))) print(context, line);
+  const rows = list.dismissals.map((each) => [
+    each.id,
+    each.kind,
+    `${each.subject_type} ${each.title ?? each.subject}`,
+    each.reason ?? '',
+    each.dismissed_by_name ?? each.dismissed_by,
+    formatTimestamp(each.dismissed_at, timeZone),
+  ]);
+  printTable(context, COLUMNS, rows);
 }
 
 async function restore(context: CliContext, id: string, options: Options): Promise<void> {

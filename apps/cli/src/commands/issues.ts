@@ -1,6 +1,7 @@
 import type { Issue, Notice, NoticeList, SessionDetail, Transcript, TranscriptList } from '@recount/contract';
 import { Command } from 'commander';
 import type { ApiClient } from '../connection/api-client.ts';
+import { listPages } from '../connection/list-pages.ts';
 import { addPlaceOptions, type PlaceOptions } from '../connection/place-options.ts';
 import { withClient } from '../connection/with-client.ts';
 import { describeNotice } from '../report/describe-notice.ts';
@@ -80,17 +81,16 @@ async function readFaulty(
     status === 'failed' || error_count > 0 || (warnings && warning_count > 0);
   const found: FaultyTranscript[] = [];
   let count = 0;
-  let cursor: string | undefined;
-  do {
-    const query = { session_id: id, limit: PAGE_LIMIT, cursor };
-    const page = await client.request<TranscriptList>('/v1/transcripts', { query });
-    for (const transcript of page?.transcripts ?? []) {
+  const pages = listPages((cursor) =>
+    client.request<TranscriptList>('/v1/transcripts', { query: { session_id: id, limit: PAGE_LIMIT, cursor } }),
+  );
+  for await (const { transcripts } of pages) {
+    for (const transcript of transcripts) {
       if (!isFaulty(transcript)) continue;
       count += 1;
       if (found.length < limit) found.push({ transcript, issues: await readIssues(client, transcript, lines) });
     }
-    cursor = page?.next_cursor ?? undefined;
-  } while (cursor !== undefined);
+  }
   return { found, count };
 }
 

@@ -17,8 +17,8 @@ import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { confirm } from '../terminal/confirm.ts';
 import { formatTimestamp } from '../terminal/format-values.ts';
 import { parseExpiry, parseTimeSpan, wholeNumber } from '../terminal/option-values.ts';
-import { toPrintWidth } from '../terminal/print-width.ts';
-import { formatTable, type TableColumn } from '../terminal/table.ts';
+import { printTable } from '../terminal/print-table.ts';
+import type { TableColumn } from '../terminal/table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 import { TIME_ZONE_HELP, type TimeZoneOptions, toTimeZone } from '../terminal/time-zone.ts';
 import { addSignInCommands } from './sign-in-links.ts';
@@ -215,7 +215,8 @@ async function listKeys(context: CliContext, { workspace, json, ...zone }: KeyOp
     listApiKeys(pool.database, await findWorkspace(pool, workspace)),
   );
   if (json) return printJson(context, keys);
-  for (const line of formatKeys(keys, toTimeZone(zone), toPrintWidth(context))) print(context, line);
+  if (keys.length === 0) print(context, 'No keys.');
+  else printKeys(context, keys, toTimeZone(zone));
 }
 
 /** Columns for optional fields of keys; a column that is always empty is left out. */
@@ -227,8 +228,7 @@ const KEY_FIELDS: Readonly<Record<string, 'person' | 'created_at' | 'last_used_a
   REVOKED: 'revoked_at',
 };
 
-function formatKeys(keys: readonly ApiKeyRow[], timeZone: string, maxWidth: number): string[] {
-  if (keys.length === 0) return ['No keys.'];
+function printKeys(context: CliContext, keys: readonly ApiKeyRow[], timeZone: string): void {
   const columns: TableColumn[] = [
     { header: 'ID' },
     { header: 'NAME', minWidth: 8 },
@@ -245,14 +245,14 @@ function formatKeys(keys: readonly ApiKeyRow[], timeZone: string, maxWidth: numb
   });
   const toCell = (key: ApiKeyRow, header: string): string => {
     const field = KEY_FIELDS[header];
-    if (field === 'person') return toSingleLine(key.person ?? '');
+    if (field === 'person') return key.person ?? '';
     if (field !== undefined) return formatTimestamp(key[field], timeZone);
     if (header === 'KEY') return `…${key.hint}`;
     if (header === 'SCOPES') return key.scopes.join(',');
-    return toSingleLine(header === 'ID' ? key.id : key.name);
+    return header === 'ID' ? key.id : key.name;
   };
   const rows = keys.map((key) => columns.map(({ header }) => toCell(key, header)));
-  return formatTable(columns, rows, maxWidth);
+  printTable(context, columns, rows);
 }
 
 const toIso = (ms: number | null | undefined): string | null | undefined =>

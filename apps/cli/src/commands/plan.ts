@@ -3,12 +3,11 @@ import { Command, InvalidArgumentError } from 'commander';
 import type { ApiClient } from '../connection/api-client.ts';
 import { addPlaceOptions, type PlaceOptions } from '../connection/place-options.ts';
 import { withClient } from '../connection/with-client.ts';
-import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
+import { type CliContext, note, printJson } from '../terminal/cli-context.ts';
 import { CliError } from '../terminal/cli-error.ts';
 import { formatCount, formatDecimal } from '../terminal/format-values.ts';
 import { wholeNumber } from '../terminal/option-values.ts';
-import { toPrintWidth } from '../terminal/print-width.ts';
-import { formatTable } from '../terminal/table.ts';
+import { printTable } from '../terminal/print-table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 
 interface PlanOptions extends PlaceOptions {
@@ -98,13 +97,13 @@ function printPlans(context: CliContext, plans: readonly Plan[], json = false): 
   }
   if (plans.length === 0) return;
   const rows = plans.map(({ name, person, agent, monthly_usd: price, seats }) => [
-    toSingleLine(name),
-    person === null ? 'everyone' : toSingleLine(person),
+    name,
+    person ?? 'everyone',
     agent ?? 'all',
     `$${formatDecimal(price, 2)}`,
     formatCount(seats),
   ]);
-  for (const line of formatTable(COLUMNS, rows, toPrintWidth(context))) print(context, line);
+  printTable(context, COLUMNS, rows);
 }
 
 const isOf =

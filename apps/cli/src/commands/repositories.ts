@@ -3,12 +3,11 @@ import { Command } from 'commander';
 import type { ApiClient } from '../connection/api-client.ts';
 import { addPlaceOptions, type PlaceOptions } from '../connection/place-options.ts';
 import { withClient } from '../connection/with-client.ts';
-import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
+import { type CliContext, note, printJson } from '../terminal/cli-context.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { formatCount, formatCountOf, formatTimestamp, formatUsd } from '../terminal/format-values.ts';
 import { wholeNumber } from '../terminal/option-values.ts';
-import { toPrintWidth } from '../terminal/print-width.ts';
-import { formatTable } from '../terminal/table.ts';
+import { printTable } from '../terminal/print-table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 import { addTimeZoneOptions, type TimeZoneOptions, toTimeZone } from '../terminal/time-zone.ts';
 
@@ -93,10 +92,10 @@ async function listAll(context: CliContext, names: string[], options: Repositori
     if (list.repositories.length === 0) return note(context, 'No repositories yet.');
     const timeZone = toTimeZone(options);
     const rows = list.repositories.map(({ name, sessions, people, cost_usd, last_activity }) => [
-      ...[toSingleLine(name), formatCount(sessions), formatCount(people), formatUsd(cost_usd)],
+      ...[name, formatCount(sessions), formatCount(people), formatUsd(cost_usd)],
       formatTimestamp(last_activity, timeZone),
     ]);
-    for (const line of formatTable(COLUMNS, rows, toPrintWidth(context))) print(context, line);
+    printTable(context, COLUMNS, rows);
     if (list.truncated) note(context, 'There are more. Raise --limit.');
   });
 }
@@ -116,10 +115,10 @@ async function listRenames(context: CliContext, options: RepositoriesOptions): P
     if (renames.length === 0) return note(context, 'No repository is renamed.');
     const timeZone = toTimeZone(options);
     const rows = renames.map((each) => [
-      ...[toSingleLine(each.name), toSingleLine(each.shown_name), toSingleLine(each.actor)],
+      ...[each.name, each.shown_name, each.actor],
       ...[formatTimestamp(each.changed_at, timeZone), toState(each)],
     ]);
-    for (const line of formatTable(RENAME_COLUMNS, rows, toPrintWidth(context))) print(context, line);
+    printTable(context, RENAME_COLUMNS, rows);
   });
 }
 

@@ -4,10 +4,12 @@ import { mkdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Attachment, AttachmentList, SessionDetail, SessionList, Transcript } from '@recount/contract';
+import type { Attachment, AttachmentList, Session, SessionDetail, Transcript } from '@recount/contract';
 import { Command } from 'commander';
 import type { ApiClient, ApiPlace } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
+import { listPages } from '../connection/list-pages.ts';
+import { listSessions } from '../sessions/read-sessions.ts';
 import { type CliContext, note, print } from '../terminal/cli-context.ts';
 import { CliError } from '../terminal/cli-error.ts';
 import { formatCount, formatCountOf } from '../terminal/format-values.ts';
@@ -117,7 +119,7 @@ async function pull(context: CliContext, given: string | undefined, options: Res
 async function restoreSession(
   context: CliContext,
   { place, client }: { place: ApiPlace; client: ApiClient },
-  session: Pick<SessionList['sessions'][number], 'session_id' | 'primary_transcript_id'>,
+  session: Pick<Session, 'session_id' | 'primary_transcript_id'>,
   options: RestoreOptions,
 ): Promise<number> {
   const [{ toMachine }, { NotRestoredError, toRestoredPath }] = await Promise.all([
@@ -176,26 +178,10 @@ async function findAttachments(
 
 async function listAttachments(client: ApiClient, sessionId: string): Promise<Attachment[]> {
   const attachments: Attachment[] = [];
-  for (let cursor: string | undefined; ; ) {
-    const path = `/v1/sessions/${encodeURIComponent(sessionId)}/attachments`;
-    const list = await client.request<AttachmentList>(path, { query: { limit: PAGE_LIMIT, cursor } });
-    attachments.push(...(list?.attachments ?? []));
-    cursor = list?.next_cursor ?? undefined;
-    if (cursor === undefined) return attachments;
-  }
-}
-
-async function* listSessions(
-  client: ApiClient,
-  path: string,
-  filters: Record<string, string> = {},
-): AsyncGenerator<SessionList['sessions'][number], void> {
-  for (let cursor: string | undefined; ; ) {
-    const list = await client.request<SessionList>(path, { query: { ...filters, limit: PAGE_LIMIT, cursor } });
-    yield* list?.sessions ?? [];
-    cursor = list?.next_cursor ?? undefined;
-    if (cursor === undefined) return;
-  }
+  const path = `/v1/sessions/${encodeURIComponent(sessionId)}/attachments`;
+  const pages = listPages((cursor) => client.request<AttachmentList>(path, { query: { limit: PAGE_LIMIT, cursor } }));
+  for await (const page of pages) attachments.push(...page.attachments);
+  return attachments;
 }
 
 async function writeTranscript(

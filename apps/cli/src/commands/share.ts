@@ -8,8 +8,8 @@ import { type CliContext, note, print, printJson, START_COMMAND } from '../termi
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { formatCount, formatCountOf, formatTimestamp } from '../terminal/format-values.ts';
 import { parseTimeSpan } from '../terminal/option-values.ts';
-import { toPrintWidth } from '../terminal/print-width.ts';
-import { formatTable, type TableColumn } from '../terminal/table.ts';
+import { printTable } from '../terminal/print-table.ts';
+import type { TableColumn } from '../terminal/table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 import { addTimeZoneOptions, type TimeZoneOptions, toTimeZone } from '../terminal/time-zone.ts';
 
@@ -149,12 +149,12 @@ async function listShares(context: CliContext, options: Options): Promise<void> 
   );
   if (list === undefined) throw new CliError('Links are on a server. Start one, or name one with --server.');
   if (options.json) return printJson(context, list);
-  for (const line of formatShares(list, toTimeZone(options), toPrintWidth(context))) print(context, line);
+  if (list.shares.length === 0) print(context, 'No links.');
+  else printShares(context, list, toTimeZone(options));
   if (list.next_cursor !== null) note(context, `Only the latest ${LIST_LIMIT}; the API has the others.`);
 }
 
-function formatShares({ shares }: ShareList, timeZone: string, maxWidth: number): string[] {
-  if (shares.length === 0) return ['No links.'];
+function printShares(context: CliContext, { shares }: ShareList, timeZone: string): void {
   const columns: TableColumn[] = [
     { header: 'ID' },
     { header: 'WHAT', minWidth: 8 },
@@ -165,13 +165,13 @@ function formatShares({ shares }: ShareList, timeZone: string, maxWidth: number)
   ];
   const rows = shares.map((share) => [
     share.id,
-    toSingleLine(share.session_id ?? share.view?.title ?? ''),
+    share.session_id ?? share.view?.title ?? '',
     toState(share),
     formatTimestamp(share.revoked_at ?? share.expires_at, timeZone),
     formatCount(share.opened_count),
-    toSingleLine(share.actor),
+    share.actor,
   ]);
-  return formatTable(columns, rows, maxWidth);
+  printTable(context, columns, rows);
 }
 
 function toState({ revoked_at: revoked, expires_at: expires }: Share): string {

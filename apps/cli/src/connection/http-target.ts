@@ -21,6 +21,7 @@ import {
 } from '@recount/contract';
 import { UsageError } from '../terminal/cli-error.ts';
 import type { ApiClient, ApiRequest } from './api-client.ts';
+import { listPages } from './list-pages.ts';
 
 const LOOPBACK_HOSTS = new Set(['127.0.0.1', 'localhost', '[::1]']);
 const PENDING_PAGE_LIMIT = 100;
@@ -143,12 +144,10 @@ class HttpTarget implements DeliveryTarget {
 
   async listAttachments(sessionId: string, signal: AbortSignal | undefined): Promise<ReadonlySet<string>> {
     const contents = new Set<string>();
-    for (let cursor: string | undefined; ; ) {
-      const page = await listPage(this.#client, sessionId, cursor, signal);
-      for (const { path, sha256 } of page?.attachments ?? []) contents.add(`${path}/${sha256}`);
-      cursor = page?.next_cursor ?? undefined;
-      if (cursor === undefined) return contents;
+    for await (const { attachments } of listPages((cursor) => listPage(this.#client, sessionId, cursor, signal))) {
+      for (const { path, sha256 } of attachments) contents.add(`${path}/${sha256}`);
     }
+    return contents;
   }
 
   async sendAttachment(

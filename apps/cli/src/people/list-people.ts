@@ -2,11 +2,9 @@ import type { UnattributedList } from '@recount/contract';
 import { Command } from 'commander';
 import { addPlaceOptions, type PlaceOptions } from '../connection/place-options.ts';
 import { withClient } from '../connection/with-client.ts';
-import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
+import { type CliContext, note, printJson } from '../terminal/cli-context.ts';
 import { formatCount, formatDecimal } from '../terminal/format-values.ts';
-import { toPrintWidth } from '../terminal/print-width.ts';
-import { formatTable } from '../terminal/table.ts';
-import { toSingleLine } from '../terminal/text-width.ts';
+import { printTable } from '../terminal/print-table.ts';
 import { ask, PAGE_ROWS, readPeople } from './people-requests.ts';
 
 /** Adds the commands that list people, and names that no person has. */
@@ -46,15 +44,15 @@ async function listPeople(
   if (people.length === 0)
     return note(context, 'No people. `recount people unattributed` lists the names of sessions.');
   const rows = people.map((person) => [
-    toSingleLine(person.display_name),
-    toSingleLine(person.team ?? '–'),
-    toSingleLine(person.cost_centre ?? ''),
+    person.display_name,
+    person.team ?? '–',
+    person.cost_centre ?? '',
     formatCount(person.figures?.sessions ?? 0),
     formatCost(person.figures?.cost_usd ?? null),
     toDay(person.figures?.last_timestamp ?? null),
-    toSingleLine([...person.names, ...person.merged.flatMap(({ names }) => names)].join(', ')),
+    [...person.names, ...person.merged.flatMap(({ names }) => names)].join(', '),
   ]);
-  for (const line of formatTable(PEOPLE_COLUMNS, rows, toPrintWidth(context))) print(context, line);
+  printTable(context, PEOPLE_COLUMNS, rows);
 }
 
 const NAME_COLUMNS = [
@@ -72,12 +70,12 @@ async function listUnattributed(context: CliContext, options: PlaceOptions): Pro
   if (options.json) return printJson(context, list);
   if (list.names.length === 0) return note(context, 'Every session belongs to a person.');
   const rows = list.names.map(({ name, sessions, cost_usd: cost, last_timestamp: last, suggestions }) => [
-    toSingleLine(name ?? '(no name)'),
+    name ?? '(no name)',
     formatCount(sessions),
     formatCost(cost),
     toDay(last),
-    toSingleLine(suggestions.map((person) => person.display_name).join(', ')),
+    suggestions.map((person) => person.display_name).join(', '),
   ]);
-  for (const line of formatTable(NAME_COLUMNS, rows, toPrintWidth(context))) print(context, line);
+  printTable(context, NAME_COLUMNS, rows);
   if (list.next_cursor !== null) note(context, `These are the ${PAGE_ROWS} most expensive.`);
 }

@@ -1,5 +1,6 @@
 import type { Person, PersonList, Team, TeamList } from '@recount/contract';
 import type { ApiClient } from '../connection/api-client.ts';
+import { listPages } from '../connection/list-pages.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 
 /** Rows of a request. */
@@ -16,12 +17,11 @@ export async function ask<Answer>(client: ApiClient, ...request: Parameters<ApiC
 /** All people, page by page. */
 export async function readPeople(client: ApiClient, query: Record<string, string | undefined>): Promise<Person[]> {
   const people: Person[] = [];
-  for (let cursor: string | undefined; ; ) {
-    const page: PersonList = await ask(client, '/v1/people', { query: { ...query, cursor, limit: PAGE_ROWS } });
-    people.push(...page.people);
-    if (page.next_cursor === null) return people;
-    cursor = page.next_cursor;
-  }
+  const pages = listPages((cursor) =>
+    ask<PersonList>(client, '/v1/people', { query: { ...query, cursor, limit: PAGE_ROWS } }),
+  );
+  for await (const page of pages) people.push(...page.people);
+  return people;
 }
 
 /** The person with an id, or with a name, ignoring case. Throws UsageError. */
@@ -38,12 +38,9 @@ export async function findPerson(client: ApiClient, name: string): Promise<Perso
 /** All teams, page by page. */
 export async function readTeams(client: ApiClient): Promise<Team[]> {
   const teams: Team[] = [];
-  for (let cursor: string | undefined; ; ) {
-    const page: TeamList = await ask(client, '/v1/teams', { query: { cursor, limit: PAGE_ROWS } });
-    teams.push(...page.teams);
-    if (page.next_cursor === null) return teams;
-    cursor = page.next_cursor;
-  }
+  const pages = listPages((cursor) => ask<TeamList>(client, '/v1/teams', { query: { cursor, limit: PAGE_ROWS } }));
+  for await (const page of pages) teams.push(...page.teams);
+  return teams;
 }
 
 /** The value of an option that has a `--no-` form. */

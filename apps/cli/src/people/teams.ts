@@ -2,12 +2,10 @@ import type { Team } from '@recount/contract';
 import type { Command } from 'commander';
 import { addPlaceOptions, type PlaceOptions } from '../connection/place-options.ts';
 import { withClient } from '../connection/with-client.ts';
-import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
+import { type CliContext, note, printJson } from '../terminal/cli-context.ts';
 import { UsageError } from '../terminal/cli-error.ts';
 import { formatCount } from '../terminal/format-values.ts';
-import { toPrintWidth } from '../terminal/print-width.ts';
-import { formatTable } from '../terminal/table.ts';
-import { toSingleLine } from '../terminal/text-width.ts';
+import { printTable } from '../terminal/print-table.ts';
 import { ask, findPerson, readTeams, toOptional } from './people-requests.ts';
 
 /** Adds the commands that list, add and change teams. */
@@ -44,12 +42,12 @@ async function listTeams(context: CliContext, options: PlaceOptions): Promise<vo
 
 function printTeams(context: CliContext, teams: readonly Team[]): void {
   const rows = teams.map(({ name, cost_centre: costCentre, lead, members }) => [
-    toSingleLine(name),
-    toSingleLine(costCentre ?? '–'),
-    toSingleLine(lead?.display_name ?? '–'),
+    name,
+    costCentre ?? '–',
+    lead?.display_name ?? '–',
     formatCount(members),
   ]);
-  for (const line of formatTable(TEAM_COLUMNS, rows, toPrintWidth(context))) print(context, line);
+  printTable(context, TEAM_COLUMNS, rows);
 }
 
 interface TeamOptions extends PlaceOptions {

@@ -1,5 +1,6 @@
 import type { Session, SessionList } from '@recount/contract';
 import type { ApiClient, ApiRequest } from '../connection/api-client.ts';
+import { listPages } from '../connection/list-pages.ts';
 
 /** The fields of a session that a table may show. Older servers may lack the optional ones. */
 export type SessionFigures = Pick<
@@ -40,6 +41,20 @@ export interface LatestSessions {
 /** Reads the sessions with the latest activity. Rejects with a DeliveryError. */
 export async function readLatestFromApi(client: ApiClient, limit: number): Promise<LatestSessions> {
   return await readSessions(client, { sort: 'last_timestamp', order: 'desc', limit });
+}
+
+const PAGE_LIMIT = 500;
+
+/** All sessions of a list, page by page. */
+export async function* listSessions(
+  client: ApiClient,
+  path: string,
+  filter: Record<string, string> = {},
+): AsyncGenerator<Session, void> {
+  const pages = listPages((cursor) =>
+    client.request<SessionList>(path, { query: { ...filter, limit: PAGE_LIMIT, cursor } }),
+  );
+  for await (const { sessions } of pages) yield* sessions;
 }
 
 export async function readSessions(
