@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import { toCsv } from '../format/to-csv.ts';
-import { useAnswer } from '../server-data/use-answer.ts';
+import { useIsAdmin } from '../server-data/use-shows.ts';
 import { download } from '../ui/download.ts';
 import type { SharedPart } from './share-view.tsx';
 
@@ -109,8 +109,7 @@ export function ExportChoices(props: ExportChoicesProps): ReactNode {
 
 /** Only admins share. */
 function ShareButton({ share }: { share: () => void }): ReactNode {
-  const whoami = useAnswer('/v1/whoami', {});
-  if (!whoami.data?.scopes.includes('admin')) return null;
+  if (!useIsAdmin()) return null;
   return (
     <button type="button" onClick={share}>
       Share this view …

@@ -1,10 +1,9 @@
-import { DialogButtons } from '../ui/dialog-buttons.tsx';
 import './rename-repositories.css';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useId, useState } from 'react';
 import { type Body, send } from '../server-data/client.ts';
 import { queryClient, useAnswer } from '../server-data/use-answer.ts';
-import { Modal } from '../ui/modal.tsx';
+import { FormDialog } from '../ui/form.tsx';
 
 const MAX_NAME_LENGTH = 255;
 const MAX_OFFERED = 1000;
@@ -35,43 +34,39 @@ export function RenameRepositories({
       done(wanted);
     },
   });
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    rename.mutate({ repositories: [...names], new_name: wanted });
-  };
   const title = names.length === 1 ? `Rename or merge ${first}` : `Merge ${names.length} repositories`;
   return (
-    <Modal title={title} close={close}>
-      <form className="rename-form" onSubmit={submit}>
-        {names.length > 1 && (
-          <ul>
-            {names.map((name) => (
-              <li key={name}>{name}</li>
-            ))}
-          </ul>
-        )}
-        <NameField
-          label={
-            names.length === 1
-              ? 'New name, or the repository to merge it into'
-              : 'Repository to merge them into, or a new name'
-          }
-          known={known}
-          value={newName}
-          change={setNewName}
-        />
-        <p className="muted">
-          All reports use the new name, for stored sessions and for new ones. Transcripts stay as they are. Admin →
-          Repositories can undo it.
-        </p>
-        <DialogButtons
-          label={isMerging ? 'Merge' : 'Rename'}
-          isDisabled={wanted === '' || (names.length === 1 && wanted === first)}
-          of={rename}
-          close={close}
-        />
-      </form>
-    </Modal>
+    <FormDialog
+      title={title}
+      className="rename-form"
+      label={isMerging ? 'Merge' : 'Rename'}
+      of={rename}
+      isDisabled={wanted === '' || (names.length === 1 && wanted === first)}
+      submit={() => rename.mutate({ repositories: [...names], new_name: wanted })}
+      close={close}
+    >
+      {names.length > 1 && (
+        <ul>
+          {names.map((name) => (
+            <li key={name}>{name}</li>
+          ))}
+        </ul>
+      )}
+      <NameField
+        label={
+          names.length === 1
+            ? 'New name, or the repository to merge it into'
+            : 'Repository to merge them into, or a new name'
+        }
+        known={known}
+        value={newName}
+        change={setNewName}
+      />
+      <p className="muted">
+        All reports use the new name, for stored sessions and for new ones. Transcripts stay as they are. Admin →
+        Repositories can undo it.
+      </p>
+    </FormDialog>
   );
 }
 

@@ -1,6 +1,6 @@
 import { addDays, PERIODS } from '@recount/contract/periods';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { readFilters, toValues } from '../format/dimensions.ts';
 import { readPeriod } from '../format/period.ts';
 import { TIME_ZONE } from '../format/values.ts';
@@ -8,6 +8,7 @@ import { type Body, send } from '../server-data/client.ts';
 import { queryClient } from '../server-data/use-answer.ts';
 import { DialogButtons } from '../ui/dialog-buttons.tsx';
 import { Time } from '../ui/figures.tsx';
+import { Form } from '../ui/form.tsx';
 import { LifetimeChoice } from '../ui/lifetime-choice.tsx';
 import { Modal } from '../ui/modal.tsx';
 import { ShownOnce } from '../ui/shown-once.tsx';
@@ -36,9 +37,8 @@ export function ShareView({ part, title, time, close }: ShareViewProps): ReactNo
     mutationFn: (body: ViewShare) => send('post', '/v1/shares', { body }),
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['/v1/shares'] }),
   });
-  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const data = new FormData(event.currentTarget);
+  const submit = (form: HTMLFormElement): void => {
+    const data = new FormData(form);
     const [tool] = toValues(state.tool);
     share.mutate({
       ...part,
@@ -69,7 +69,7 @@ export function ShareView({ part, title, time, close }: ShareViewProps): ReactNo
         Anyone with the link can read these figures, with the names of people, repositories and models in them, and
         nothing else. It shows no texts and no sessions.
       </p>
-      <form className="modal-form" onSubmit={onSubmit}>
+      <Form className="modal-form" submit={submit}>
         <label className="row">
           Title
           <input name="title" required maxLength={200} defaultValue={title} />
@@ -79,7 +79,7 @@ export function ShareView({ part, title, time, close }: ShareViewProps): ReactNo
         )}
         <LifetimeChoice />
         <DialogButtons label={share.isPending ? 'Creating the link …' : 'Create link'} of={share} close={close} />
-      </form>
+      </Form>
     </Modal>
   );
 }

@@ -1,6 +1,6 @@
 import './view-bar.css';
 import { PERIODS } from '@recount/contract/periods';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { DIMENSIONS, type Dimension, readFilters, SEPARATOR, toValueLabel, toValues } from '../format/dimensions.ts';
 import { readPeriod, toDatesLabel } from '../format/period.ts';
 import { formatCounted, formatMoney, TIME_ZONE } from '../format/values.ts';
@@ -8,6 +8,7 @@ import type { Answer } from '../server-data/client.ts';
 import { useAnswer } from '../server-data/use-answer.ts';
 import { useShowsFigures } from '../server-data/use-shows.ts';
 import { Dropdown } from '../ui/dropdown.tsx';
+import { Form } from '../ui/form.tsx';
 import { Answered } from '../ui/states.tsx';
 import type { View } from './use-view.ts';
 
@@ -108,10 +109,9 @@ function PeriodChoice({ state, change, fallback }: BarProps): ReactNode {
 /** Days of the viewer, the last one included. */
 function Dates({ state, change, fallback, close }: BarProps & { close: () => void }): ReactNode {
   const { from } = readPeriod(state, fallback);
-  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const [first, last] = ['from', 'to'].map((name) => String(form.get(name)) || undefined);
+  const submit = (form: HTMLFormElement): void => {
+    const data = new FormData(form);
+    const [first, last] = ['from', 'to'].map((name) => String(data.get(name)) || undefined);
     if (first === undefined && last === undefined) return;
     // In the order of time, whichever way round they were chosen.
     const isReversed = first !== undefined && last !== undefined && first > last;
@@ -119,7 +119,7 @@ function Dates({ state, change, fallback, close }: BarProps & { close: () => voi
     close();
   };
   return (
-    <form className="period-dates" onSubmit={onSubmit}>
+    <Form className="period-dates" submit={submit}>
       <label>
         From
         <input type="date" name="from" defaultValue={state.from ?? from} />
@@ -130,7 +130,7 @@ function Dates({ state, change, fallback, close }: BarProps & { close: () => voi
       </label>
       <button type="submit">Show these days</button>
       <span className="muted">Days in {TIME_ZONE}</span>
-    </form>
+    </Form>
   );
 }
 

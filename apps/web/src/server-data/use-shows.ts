@@ -12,3 +12,9 @@ export function useShowsAllTexts(): boolean {
   const { data } = useAnswer('/v1/whoami', {});
   return data !== undefined && showsAllTexts(data.scopes);
 }
+
+/** True if the key that is signed in may change settings of the workspace. */
+export function useIsAdmin(): boolean {
+  const { data } = useAnswer('/v1/whoami', {});
+  return data?.scopes.includes('admin') ?? false;
+}

@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, Fragment, type ReactNode, useState } from 'react';
+import { Fragment, type ReactNode, useState } from 'react';
 import { DialogButtons } from '../../ui/dialog-buttons.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { Failure } from '../../ui/states.tsx';
 
@@ -11,66 +12,34 @@ interface Sent<Request> {
   mutate(request: Request, options?: { onSuccess: () => void }): void;
 }
 
-interface FormProps<Request> {
+interface CreateFormProps<Request> {
+  /** Names the folded form and its button. */
+  label: string | { summary: string; button: string };
   of: Sent<Request>;
   toRequest: (form: HTMLFormElement) => Request;
+  /** Shown below the button after a success. */
+  note?: ReactNode;
   children: ReactNode;
 }
 
 /** A folded form that creates something. Its fields are new after each success. */
-export function CreateForm<Request>({
-  label,
-  of,
-  toRequest,
-  note,
-  children,
-}: FormProps<Request> & {
-  /** Names the folded form and its button. */
-  label: string | { summary: string; button: string };
-  /** Shown below the button after a success. */
-  note?: ReactNode;
-}): ReactNode {
+export function CreateForm<Request>({ label, of, toRequest, note, children }: CreateFormProps<Request>): ReactNode {
   const [made, count] = useState(0);
   const { summary, button } = typeof label === 'string' ? { summary: label, button: label } : label;
-  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    of.mutate(toRequest(event.currentTarget), { onSuccess: () => count((before) => before + 1) });
-  };
+  const submit = (form: HTMLFormElement): void =>
+    of.mutate(toRequest(form), { onSuccess: () => count((before) => before + 1) });
   return (
     <details className="panel new-key">
       <summary>{summary}</summary>
-      <form className="admin-form" onSubmit={onSubmit}>
+      <Form className="admin-form" submit={submit}>
         <Fragment key={made}>{children}</Fragment>
         <button type="submit" className="primary" disabled={of.isPending}>
           {button}
         </button>
         {note}
         {of.error !== null && <Failure error={of.error} />}
-      </form>
+      </Form>
     </details>
-  );
-}
-
-/** A dialog with the fields of something that exists. */
-export function EditDialog<Request>({
-  title,
-  of,
-  toRequest,
-  action = 'Save',
-  close,
-  children,
-}: FormProps<Request> & { title: string; action?: string; close: () => void }): ReactNode {
-  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    of.mutate(toRequest(event.currentTarget));
-  };
-  return (
-    <Modal title={title} close={close}>
-      <form className="admin-form" onSubmit={onSubmit}>
-        {children}
-        <DialogButtons label={action} of={of} close={close} />
-      </form>
-    </Modal>
   );
 }
 

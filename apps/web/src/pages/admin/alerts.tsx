@@ -110,16 +110,18 @@ function DestinationTable({ destinations }: { destinations: readonly Destination
   });
   return (
     <>
-      <WideTable label="Destinations" columns={['Name', 'Kind', 'To', 'Created', 'Actions']} rows={destinations}>
-        {destinations.map((each) => (
-          <tr key={each.id}>
-            <td>{each.name}</td>
-            <td>{each.kind}</td>
-            <td>{each.hint}</td>
-            <td>
-              <Time iso={each.created_at} />
-            </td>
-            <td>
+      <WideTable
+        label="Destinations"
+        rows={destinations}
+        toKey={({ id }) => id}
+        columns={[
+          { head: 'Name', cell: ({ name }) => name },
+          { head: 'Kind', cell: ({ kind }) => kind },
+          { head: 'To', cell: ({ hint }) => hint },
+          { head: 'Created', cell: ({ created_at }) => <Time iso={created_at} /> },
+          {
+            head: 'Actions',
+            cell: (each) => (
               <div className="row">
                 <button type="button" disabled={test.isPending} onClick={() => test.mutate(each.id)}>
                   Send test<span className="hidden-label"> to {each.name}</span>
@@ -128,10 +130,10 @@ function DestinationTable({ destinations }: { destinations: readonly Destination
                   Delete<span className="hidden-label"> {each.name}</span>
                 </button>
               </div>
-            </td>
-          </tr>
-        ))}
-      </WideTable>
+            ),
+          },
+        ]}
+      />
       {test.error !== null && <Failure error={test.error} />}
       {asked !== undefined && (
         <DeleteDialog name={asked.name} remove={() => remove(asked)} close={() => setAsked(undefined)}>

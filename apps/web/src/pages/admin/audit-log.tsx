@@ -5,8 +5,11 @@ import { type ReactNode, useState } from 'react';
 import { get } from '../../server-data/client.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { Time } from '../../ui/figures.tsx';
+import type { PlainColumn } from '../../ui/plain-table.tsx';
 import { Answered } from '../../ui/states.tsx';
 import { WideTable } from './wide-table.tsx';
+
+type Entry = AuditList['entries'][number];
 
 const PAGE_ROWS = 100;
 const SHOWN_SUBJECTS = 2;
@@ -72,22 +75,26 @@ export function AuditLog(): ReactNode {
 function Entries({ entries }: Pick<AuditList, 'entries'>): ReactNode {
   const keys = useAnswer('/v1/keys', {});
   const toTarget = (subject: string): string => keys.data?.keys.find(({ id }) => id === subject)?.name ?? subject;
-  return (
-    <WideTable label="Audit log" columns={['Time', 'Actor', 'Action', 'Target', 'Details']} rows={entries}>
-      {entries.map(({ id, at, actor, actor_name, actor_person, action, subjects, details }) => (
-        <tr key={id}>
-          <td>
-            <Time iso={at} />
-          </td>
-          <td title={actor}>{actor_person ?? actor_name ?? actor}</td>
-          <td>{action}</td>
-          <td className="wraps" title={subjects.join(', ')}>
-            {subjects.slice(0, SHOWN_SUBJECTS).map(toTarget).join(', ')}
-            {subjects.length > SHOWN_SUBJECTS && ` and ${subjects.length - SHOWN_SUBJECTS} more`}
-          </td>
-          <td className="wraps">{toDetails(details)}</td>
-        </tr>
-      ))}
-    </WideTable>
-  );
+  const columns: PlainColumn<Entry>[] = [
+    { head: 'Time', cell: ({ at }) => <Time iso={at} /> },
+    {
+      head: 'Actor',
+      title: ({ actor }) => actor,
+      cell: ({ actor, actor_name, actor_person }) => actor_person ?? actor_name ?? actor,
+    },
+    { head: 'Action', cell: ({ action }) => action },
+    {
+      head: 'Target',
+      className: 'wraps',
+      title: ({ subjects }) => subjects.join(', '),
+      cell: ({ subjects }) => (
+        <>
+          {subjects.slice(0, SHOWN_SUBJECTS).map(toTarget).join(', ')}
+          {subjects.length > SHOWN_SUBJECTS && ` and ${subjects.length - SHOWN_SUBJECTS} more`}
+        </>
+      ),
+    },
+    { head: 'Details', className: 'wraps', cell: ({ details }) => toDetails(details) },
+  ];
+  return <WideTable label="Audit log" columns={columns} rows={entries} toKey={({ id }) => id} />;
 }

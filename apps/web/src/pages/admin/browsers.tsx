@@ -1,15 +1,47 @@
-import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { type Answer, send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { Time } from '../../ui/figures.tsx';
-import { Answered, Failure } from '../../ui/states.tsx';
+import type { PlainColumn } from '../../ui/plain-table.tsx';
+import { Answered } from '../../ui/states.tsx';
 import { WideTable } from './wide-table.tsx';
 
 type SignIn = Answer<'/v1/sign-ins'>['sign_ins'][number];
 
 const REFETCH_MS = 30_000;
-const HEADS = ['Browser', 'Key', 'Signed in', 'Last used', 'Ends', 'State'];
+const toName = ({ browser }: SignIn): string => browser ?? 'a program without a name';
+const refresh = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['/v1/sign-ins'] });
+
+const COLUMNS: readonly PlainColumn<SignIn>[] = [
+  {
+    head: 'Browser',
+    title: ({ id }) => id,
+    cell: (each) => (
+      <>
+        {toName(each)} {each.is_current && <span className="tag">this one</span>}
+      </>
+    ),
+  },
+  { head: 'Key', title: ({ key_id }) => key_id, cell: ({ key_name }) => key_name },
+  { head: 'Signed in', cell: ({ created_at }) => <Time iso={created_at} /> },
+  { head: 'Last used', cell: ({ last_used_at }) => <Time iso={last_used_at} /> },
+  { head: 'Ends', cell: ({ expires_at }) => <Time iso={expires_at} /> },
+  {
+    head: 'State',
+    cell: (each) => (
+      <ActButton
+        label="Sign out"
+        about={`${toName(each)}, ${each.key_name}`}
+        act={() => send('delete', '/v1/sign-ins/{sign_in_id}', { parameters: { sign_in_id: each.id } })}
+        refresh={refresh}
+        isDanger
+        isDisabled={each.is_current}
+        title={each.is_current ? 'Use “Sign out” in the menu' : undefined}
+      />
+    ),
+  },
+];
 
 /** The browsers that are signed in with keys of the workspace; they can be signed out. */
 export function Browsers(): ReactNode {
@@ -23,55 +55,9 @@ export function Browsers(): ReactNode {
       </p>
       <Answered of={list}>
         {({ sign_ins: all }) => (
-          <WideTable label="Signed-in browsers" columns={HEADS} rows={all}>
-            {all.map((each) => (
-              <Row key={each.id} signIn={each} />
-            ))}
-          </WideTable>
+          <WideTable label="Signed-in browsers" columns={COLUMNS} rows={all} toKey={({ id }) => id} />
         )}
       </Answered>
     </section>
-  );
-}
-
-function Row({ signIn }: { signIn: SignIn }): ReactNode {
-  const { id, browser, key_id, key_name, created_at, last_used_at, expires_at, is_current: isCurrent } = signIn;
-  const end = useMutation({
-    mutationFn: () => send('delete', '/v1/sign-ins/{sign_in_id}', { parameters: { sign_in_id: id } }),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: ['/v1/sign-ins'] }),
-  });
-  const name = browser ?? 'a program without a name';
-  return (
-    <tr>
-      <td title={id}>
-        {name} {isCurrent && <span className="tag">this one</span>}
-      </td>
-      <td title={key_id}>{key_name}</td>
-      <td>
-        <Time iso={created_at} />
-      </td>
-      <td>
-        <Time iso={last_used_at} />
-      </td>
-      <td>
-        <Time iso={expires_at} />
-      </td>
-      <td>
-        <button
-          type="button"
-          className="danger"
-          disabled={isCurrent || end.isPending}
-          title={isCurrent ? 'Use “Sign out” in the menu' : undefined}
-          onClick={() => end.mutate()}
-        >
-          Sign out
-          <span className="hidden-label">
-            {' '}
-            {name}, {key_name}
-          </span>
-        </button>
-        {end.error !== null && <Failure error={end.error} />}
-      </td>
-    </tr>
   );
 }

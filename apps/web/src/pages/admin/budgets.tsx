@@ -1,15 +1,18 @@
-import type { Budget } from '@recount/contract';
+import type { Budget, BudgetHistory } from '@recount/contract';
 import { BUDGET_PERIODS, BUDGET_UNITS, DEFAULT_ANOMALY_FACTOR, DEFAULT_THRESHOLDS } from '@recount/contract/choices';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { TIME_ZONE } from '../../format/values.ts';
 import { type Body, send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
+import { useIsAdmin } from '../../server-data/use-shows.ts';
 import { BudgetAmount, BudgetUse, toCounted } from '../../ui/budget-use.tsx';
 import { Time } from '../../ui/figures.tsx';
+import { FormDialog } from '../../ui/form.tsx';
 import { Modal } from '../../ui/modal.tsx';
+import type { PlainColumn } from '../../ui/plain-table.tsx';
 import { Answered, Empty } from '../../ui/states.tsx';
-import { CreateForm, DeleteDialog, EditDialog, Options } from './admin-forms.tsx';
+import { CreateForm, DeleteDialog, Options } from './admin-forms.tsx';
 import { CountedFields, readCounted } from './counted-fields.tsx';
 import { DestinationFields, DestinationNames, readDestinations } from './destination-fields.tsx';
 import { WideTable } from './wide-table.tsx';
@@ -24,8 +27,7 @@ const refresh = (): Promise<void> => queryClient.invalidateQueries({ queryKey: [
 /** Budgets of the workspace: what is spent of them, and what they have warned of. */
 export function Budgets(): ReactNode {
   const budgets = useAnswer('/v1/budgets', {});
-  const whoami = useAnswer('/v1/whoami', {});
-  const isAdmin = whoami.data?.scopes.includes('admin') ?? false;
+  const isAdmin = useIsAdmin();
   const [asked, setAsked] = useState<Asked>();
   const close = (): void => setAsked(undefined);
   return (
@@ -207,10 +209,11 @@ function Change({ budget, close }: { budget: Budget; close: () => void }): React
     },
   });
   return (
-    <EditDialog
+    <FormDialog
       title={`Edit ${budget.name}`}
+      className="admin-form"
       of={save}
-      toRequest={(form) => toChange(new FormData(form))}
+      submit={(form) => save.mutate(toChange(new FormData(form)))}
       close={close}
     >
       <label>
@@ -227,7 +230,7 @@ function Change({ budget, close }: { budget: Budget; close: () => void }): React
         What it counts stays: {toCounted(budget)}, by {budget.period}. It does not warn again of what it has warned of
         in this {budget.period}.
       </p>
-    </EditDialog>
+    </FormDialog>
   );
 }
 
@@ -251,26 +254,12 @@ function History({ budget, close }: { budget: Budget; close: () => void }): Reac
           crossings.length === 0 ? (
             <p>It has warned of nothing yet.</p>
           ) : (
-            <WideTable label="Warnings" columns={['Time', 'Period', 'Warning', 'Figure', 'Of']} rows={crossings}>
-              {crossings.map((each) => (
-                <tr key={`${each.period_start} ${each.kind} ${each.threshold}`}>
-                  <td>
-                    <Time iso={each.crossed_at} />
-                  </td>
-                  <td>{each.period_start}</td>
-                  <td>
-                    {WARNINGS[each.kind](each.threshold)} {each.is_late && <span className="tag">late</span>}
-                  </td>
-                  <td>
-                    <BudgetAmount unit={each.unit} value={each.figure} />
-                  </td>
-                  <td>
-                    <BudgetAmount unit={each.unit} value={each.kind === 'anomaly' ? (each.median ?? 0) : each.amount} />
-                    {each.kind === 'anomaly' && ' median'}
-                  </td>
-                </tr>
-              ))}
-            </WideTable>
+            <WideTable
+              label="Warnings"
+              columns={WARNING_COLUMNS}
+              rows={crossings}
+              toKey={(each) => `${each.period_start} ${each.kind} ${each.threshold}`}
+            />
           )
         }
       </Answered>
@@ -283,3 +272,26 @@ const WARNINGS = {
   forecast: (percent: number) => `forecast over ${percent} %`,
   anomaly: () => 'unusual day',
 } as const;
+
+const WARNING_COLUMNS: readonly PlainColumn<BudgetHistory['crossings'][number]>[] = [
+  { head: 'Time', cell: ({ crossed_at }) => <Time iso={crossed_at} /> },
+  { head: 'Period', cell: ({ period_start }) => period_start },
+  {
+    head: 'Warning',
+    cell: ({ kind, threshold, is_late }) => (
+      <>
+        {WARNINGS[kind](threshold)} {is_late && <span className="tag">late</span>}
+      </>
+    ),
+  },
+  { head: 'Figure', cell: ({ unit, figure }) => <BudgetAmount unit={unit} value={figure} /> },
+  {
+    head: 'Of',
+    cell: ({ kind, unit, median, amount }) => (
+      <>
+        <BudgetAmount unit={unit} value={kind === 'anomaly' ? (median ?? 0) : amount} />
+        {kind === 'anomaly' && ' median'}
+      </>
+    ),
+  },
+];

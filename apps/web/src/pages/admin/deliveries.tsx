@@ -5,6 +5,7 @@ import type { ReactNode } from 'react';
 import { send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { Time } from '../../ui/figures.tsx';
+import type { PlainColumn } from '../../ui/plain-table.tsx';
 import { Answered, Failure } from '../../ui/states.tsx';
 import { useUrlState } from '../../ui/use-url-state.ts';
 import { DestinationNames } from './destination-fields.tsx';
@@ -34,7 +35,6 @@ export function Deliveries({ event }: { event?: 'digest.due' }): ReactNode {
     mutationFn: (id: string) => send('post', '/v1/deliveries/{delivery_id}/retry', { parameters: { delivery_id: id } }),
     onSuccess: refreshDeliveries,
   });
-  const what = event === undefined ? 'Event' : 'Digest';
   return (
     <>
       <h3>Messages</h3>
@@ -55,20 +55,7 @@ export function Deliveries({ event }: { event?: 'digest.due' }): ReactNode {
           all.length === 0 ? (
             <p className="muted">{state === undefined ? 'No messages yet.' : 'No messages in this state.'}</p>
           ) : (
-            <WideTable
-              label="Messages"
-              columns={['Made', 'To', what, 'State', 'Attempts', 'Last failure', 'Actions']}
-              rows={all}
-            >
-              {all.map((each) => (
-                <Row
-                  key={each.id}
-                  delivery={each}
-                  what={event === undefined ? each.event : toDigest(each)}
-                  retry={retry}
-                />
-              ))}
-            </WideTable>
+            <WideTable label="Messages" columns={toColumns(event, retry)} rows={all} toKey={({ id }) => id} />
           )
         }
       </Answered>
@@ -77,36 +64,27 @@ export function Deliveries({ event }: { event?: 'digest.due' }): ReactNode {
   );
 }
 
-interface RowProps {
-  delivery: Delivery;
-  what: string;
-  retry: { isPending: boolean; mutate: (id: string) => void };
-}
-
-const Row = ({ delivery, what, retry }: RowProps): ReactNode => (
-  <tr>
-    <td>
-      <Time iso={delivery.created_at} />
-    </td>
-    <td>
-      <DestinationNames ids={[delivery.destination_id]} />
-    </td>
-    <td>{what}</td>
-    <td>
-      {delivery.state === 'failed' ? (
-        <span className="tag error">{STATE_WORDS[delivery.state]}</span>
-      ) : (
-        STATE_WORDS[delivery.state]
-      )}
-    </td>
-    <td>{delivery.attempts}</td>
-    <td>{delivery.failure_reason ?? ''}</td>
-    <td>
-      {delivery.state === 'failed' && (
-        <button type="button" disabled={retry.isPending} onClick={() => retry.mutate(delivery.id)}>
+const toColumns = (
+  event: 'digest.due' | undefined,
+  retry: { isPending: boolean; mutate: (id: string) => void },
+): PlainColumn<Delivery>[] => [
+  { head: 'Made', cell: ({ created_at }) => <Time iso={created_at} /> },
+  { head: 'To', cell: ({ destination_id }) => <DestinationNames ids={[destination_id]} /> },
+  event === undefined ? { head: 'Event', cell: (each) => each.event } : { head: 'Digest', cell: toDigest },
+  {
+    head: 'State',
+    cell: ({ state }) =>
+      state === 'failed' ? <span className="tag error">{STATE_WORDS[state]}</span> : STATE_WORDS[state],
+  },
+  { head: 'Attempts', cell: ({ attempts }) => attempts },
+  { head: 'Last failure', cell: ({ failure_reason }) => failure_reason ?? '' },
+  {
+    head: 'Actions',
+    cell: ({ id, state }) =>
+      state === 'failed' && (
+        <button type="button" disabled={retry.isPending} onClick={() => retry.mutate(id)}>
           Try again
         </button>
-      )}
-    </td>
-  </tr>
-);
+      ),
+  },
+];

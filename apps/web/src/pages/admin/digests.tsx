@@ -6,9 +6,10 @@ import { TIME_ZONE } from '../../format/values.ts';
 import { type Body, send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { toCounted } from '../../ui/budget-use.tsx';
+import { FormDialog } from '../../ui/form.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { Answered, Empty, Failure } from '../../ui/states.tsx';
-import { CreateForm, DeleteDialog, EditDialog, Options } from './admin-forms.tsx';
+import { CreateForm, DeleteDialog, Options } from './admin-forms.tsx';
 import { CountedFields, readCounted } from './counted-fields.tsx';
 import { Deliveries, refreshDeliveries } from './deliveries.tsx';
 import { DestinationFields, DestinationNames, readDestinations } from './destination-fields.tsx';
@@ -170,9 +171,15 @@ function Change({ digest, close }: { digest: Digest; close: () => void }): React
     },
   });
   return (
-    <EditDialog title={`Edit ${digest.name}`} of={save} toRequest={readFields} close={close}>
+    <FormDialog
+      title={`Edit ${digest.name}`}
+      className="admin-form"
+      of={save}
+      submit={(form) => save.mutate(readFields(form))}
+      close={close}
+    >
       <Fields digest={digest} />
-    </EditDialog>
+    </FormDialog>
   );
 }
 

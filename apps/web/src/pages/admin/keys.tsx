@@ -6,6 +6,7 @@ import { type Body, send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';
+import type { PlainColumn } from '../../ui/plain-table.tsx';
 import { ShownOnce } from '../../ui/shown-once.tsx';
 import { Answered } from '../../ui/states.tsx';
 import { CreateForm, Options } from './admin-forms.tsx';
@@ -173,8 +174,6 @@ function toKeyRequest(form: HTMLFormElement, role: KeyRole): NewKeyRequest {
   return { body, isForPerson: data.get('give') === 'link' };
 }
 
-const HEADS = ['Name', 'Key', 'Permissions', 'Owner', 'Created', 'Last used', 'Expires', 'State'];
-
 interface KeyTableProps {
   keys: readonly Key[];
   ownId: string | undefined;
@@ -198,32 +197,32 @@ function Machines({ of, keys, ...table }: KeyTableProps & { of: Key }): ReactNod
 }
 
 function KeyTable({ label, keys, ownId, ask }: KeyTableProps & { label: string }): ReactNode {
-  return (
-    <WideTable label={label} columns={HEADS} rows={keys}>
-      {keys.map((key) => (
-        <tr key={key.id}>
-          <td title={key.id}>
-            {key.name} {key.id === ownId && <span className="tag">yours</span>}
-          </td>
-          <td>
-            <code>{key.hint}</code>
-          </td>
-          <td title={key.scopes.join(', ')}>{key.role ?? key.scopes.join(', ')}</td>
-          <td>{key.person ?? <span className="muted">{key.role === 'enrol' ? '–' : 'set by uploader'}</span>}</td>
-          <td>
-            <Time iso={key.created_at} />
-          </td>
-          <td>
-            <Time iso={key.last_used_at} />
-          </td>
-          <td>{key.expires_at === null ? 'never' : <Time iso={key.expires_at} />}</td>
-          <td>
-            <KeyActions apiKey={key} isOwn={key.id === ownId} ask={ask} />
-          </td>
-        </tr>
-      ))}
-    </WideTable>
-  );
+  const columns: PlainColumn<Key>[] = [
+    {
+      head: 'Name',
+      title: ({ id }) => id,
+      cell: ({ id, name }) => (
+        <>
+          {name} {id === ownId && <span className="tag">yours</span>}
+        </>
+      ),
+    },
+    { head: 'Key', cell: ({ hint }) => <code>{hint}</code> },
+    {
+      head: 'Permissions',
+      title: ({ scopes }) => scopes.join(', '),
+      cell: ({ role, scopes }) => role ?? scopes.join(', '),
+    },
+    {
+      head: 'Owner',
+      cell: ({ person, role }) => person ?? <span className="muted">{role === 'enrol' ? '–' : 'set by uploader'}</span>,
+    },
+    { head: 'Created', cell: ({ created_at }) => <Time iso={created_at} /> },
+    { head: 'Last used', cell: ({ last_used_at }) => <Time iso={last_used_at} /> },
+    { head: 'Expires', cell: ({ expires_at }) => (expires_at === null ? 'never' : <Time iso={expires_at} />) },
+    { head: 'State', cell: (key) => <KeyActions apiKey={key} isOwn={key.id === ownId} ask={ask} /> },
+  ];
+  return <WideTable label={label} columns={columns} rows={keys} toKey={({ id }) => id} />;
 }
 
 /** The current user's own key cannot be changed here: without it, the page would no longer work. */

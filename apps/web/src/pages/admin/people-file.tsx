@@ -65,14 +65,15 @@ export function PeopleFile(): ReactNode {
 }
 
 const Lines = ({ rows }: { rows: PeopleImport['rows'] }): ReactNode => (
-  <WideTable label="Lines of the file" columns={['Line', 'Person', 'Change', 'Details']} rows={rows}>
-    {rows.map(({ line, name, action, fields, error }) => (
-      <tr key={line}>
-        <td>{line}</td>
-        <td>{name}</td>
-        <td>{ACTIONS[action]}</td>
-        <td>{error ?? fields.join(', ')}</td>
-      </tr>
-    ))}
-  </WideTable>
+  <WideTable
+    label="Lines of the file"
+    rows={rows}
+    toKey={({ line }) => line}
+    columns={[
+      { head: 'Line', cell: ({ line }) => line },
+      { head: 'Person', cell: ({ name }) => name },
+      { head: 'Change', cell: ({ action }) => ACTIONS[action] },
+      { head: 'Details', cell: ({ error, fields }) => error ?? fields.join(', ') },
+    ]}
+  />
 );

@@ -1,11 +1,14 @@
 import { toVisible } from '@recount/contract/conversation';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { type Answer, type Body, send } from '../../server-data/client.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { Count, Money, Time } from '../../ui/figures.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Modal } from '../../ui/modal.tsx';
+import type { PlainColumn } from '../../ui/plain-table.tsx';
 import { Answered, Empty, Failure } from '../../ui/states.tsx';
 import { CreateForm } from './admin-forms.tsx';
 import { PeopleFile } from './people-file.tsx';
@@ -20,7 +23,6 @@ type Asked = { what: 'edit' | 'merge' | 'delete'; person: Person };
 
 /** Rows of a page; the search finds the others. */
 const SHOWN_ROWS = 200;
-const HEADS = ['Person', 'E-mail', 'Team', 'Cost centre', 'Sessions', 'Cost', 'Last activity', 'Names', 'Change'];
 
 /** People with the names of their sessions, teams, and names that no person has. */
 export function People(): ReactNode {
@@ -48,11 +50,7 @@ export function People(): ReactNode {
               <Empty title={search === '' ? 'No people yet' : 'No person has such a name'} />
             ) : (
               <>
-                <WideTable label="People" columns={HEADS} figures={['Sessions', 'Cost']} rows={all}>
-                  {all.map((person) => (
-                    <PersonRow key={person.id} person={person} ask={setAsked} />
-                  ))}
-                </WideTable>
+                <WideTable label="People" columns={toColumns(setAsked)} rows={all} toKey={({ id }) => id} />
                 {next !== null && <p className="muted">These are the first {SHOWN_ROWS}. Search for the others.</p>}
               </>
             )
@@ -68,66 +66,62 @@ export function People(): ReactNode {
   );
 }
 
-function PersonRow({ person, ask }: { person: Person; ask: (asked: Asked) => void }): ReactNode {
-  const { display_name: name, figures } = person;
-  const hidden = <span className="hidden-label"> {toVisible(name)}</span>;
-  return (
-    <tr>
-      <td>
+const toColumns = (ask: (asked: Asked) => void): PlainColumn<Person>[] => [
+  {
+    head: 'Person',
+    cell: ({ display_name: name, left_on }) => (
+      <>
         <Link to="/person" search={{ person: name, period: 'all' } as never}>
           {toVisible(name)}
         </Link>
-        {person.left_on !== null && <span className="tag">left {person.left_on}</span>}
-      </td>
-      <td>{person.email}</td>
-      <td>{person.team ?? <span className="muted">No team</span>}</td>
-      <td>{person.cost_centre}</td>
-      <td className="end">
-        <Count value={figures?.sessions ?? 0} />
-      </td>
-      <td className="end">
-        <Money value={figures?.cost_usd ?? null} />
-      </td>
-      <td>
-        <Time iso={figures?.last_timestamp ?? null} />
-      </td>
-      <td>
-        {person.names
-          .filter((each) => each !== name && each !== person.email)
-          .map(toVisible)
-          .join(', ')}
-        {person.merged.map((merged) => (
-          <span key={merged.id} className="tag">
-            {toVisible(merged.display_name)} <UndoMerge id={merged.id} name={merged.display_name} />
-          </span>
-        ))}
-      </td>
-      <td>
-        <span className="row">
-          <button type="button" onClick={() => ask({ what: 'edit', person })}>
-            Edit{hidden}
-          </button>
-          <button type="button" onClick={() => ask({ what: 'merge', person })}>
-            Merge{hidden}
-          </button>
-          <button type="button" className="danger" onClick={() => ask({ what: 'delete', person })}>
-            Delete{hidden}
-          </button>
-        </span>
-      </td>
-    </tr>
-  );
-}
+        {left_on !== null && <span className="tag">left {left_on}</span>}
+      </>
+    ),
+  },
+  { head: 'E-mail', cell: ({ email }) => email },
+  { head: 'Team', cell: ({ team }) => team ?? <span className="muted">No team</span> },
+  { head: 'Cost centre', cell: ({ cost_centre }) => cost_centre },
+  { head: 'Sessions', isFigure: true, cell: ({ figures }) => <Count value={figures?.sessions ?? 0} /> },
+  { head: 'Cost', isFigure: true, cell: ({ figures }) => <Money value={figures?.cost_usd ?? null} /> },
+  { head: 'Last activity', cell: ({ figures }) => <Time iso={figures?.last_timestamp ?? null} /> },
+  { head: 'Names', cell: (person) => <Names of={person} /> },
+  { head: 'Change', cell: (person) => <Actions of={person} ask={ask} /> },
+];
 
-function UndoMerge({ id, name }: { id: string; name: string }): ReactNode {
-  const undo = useMutation({
-    mutationFn: () => send('delete', '/v1/people/{person_id}/merge', { parameters: { person_id: id } }),
-    onSuccess: refreshPeople,
-  });
+const Names = ({ of: { display_name, email, names, merged } }: { of: Person }): ReactNode => (
+  <>
+    {names
+      .filter((each) => each !== display_name && each !== email)
+      .map(toVisible)
+      .join(', ')}
+    {merged.map(({ id, display_name: name }) => (
+      <span key={id} className="tag">
+        {toVisible(name)}{' '}
+        <ActButton
+          label="Undo merge"
+          about={`of ${toVisible(name)}`}
+          act={() => send('delete', '/v1/people/{person_id}/merge', { parameters: { person_id: id } })}
+          refresh={refreshPeople}
+        />
+      </span>
+    ))}
+  </>
+);
+
+function Actions({ of: person, ask }: { of: Person; ask: (asked: Asked) => void }): ReactNode {
+  const hidden = <span className="hidden-label"> {toVisible(person.display_name)}</span>;
   return (
-    <button type="button" disabled={undo.isPending} onClick={() => undo.mutate()}>
-      Undo merge<span className="hidden-label"> of {toVisible(name)}</span>
-    </button>
+    <span className="row">
+      <button type="button" onClick={() => ask({ what: 'edit', person })}>
+        Edit{hidden}
+      </button>
+      <button type="button" onClick={() => ask({ what: 'merge', person })}>
+        Merge{hidden}
+      </button>
+      <button type="button" className="danger" onClick={() => ask({ what: 'delete', person })}>
+        Delete{hidden}
+      </button>
+    </span>
   );
 }
 
@@ -152,13 +146,9 @@ function Edit({ person, close }: { person: Person; close: () => void }): ReactNo
       await refreshPeople();
     },
   });
-  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    save.mutate(toPersonChange(event.currentTarget, person));
-  };
   return (
     <Modal title={`Edit ${toVisible(person.display_name)}`} close={close}>
-      <form className="admin-form" onSubmit={onSubmit}>
+      <Form className="admin-form" submit={(form) => save.mutate(toPersonChange(form, person))}>
         <PersonFields person={person} />
         {person.memberships.length > 1 && (
           <p className="muted">
@@ -172,7 +162,7 @@ function Edit({ person, close }: { person: Person; close: () => void }): ReactNo
           Save
         </button>
         {save.error !== null && <Failure error={save.error} />}
-      </form>
+      </Form>
     </Modal>
   );
 }

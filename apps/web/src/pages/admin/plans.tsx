@@ -1,9 +1,10 @@
 import { toVisible } from '@recount/contract/conversation';
 import { useMutation } from '@tanstack/react-query';
-import type { FormEvent, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { type Answer, send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { Money } from '../../ui/figures.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Answered, Empty, Failure } from '../../ui/states.tsx';
 import { WideTable } from './wide-table.tsx';
 
@@ -33,32 +34,29 @@ export function Plans(): ReactNode {
             ) : (
               <WideTable
                 label="Plans"
-                columns={['Plan', 'Person', 'Agent', 'Price a month', 'Seats', '']}
-                figures={['Price a month', 'Seats']}
                 rows={plans}
-              >
-                {plans.map((plan, index) => (
-                  <tr key={JSON.stringify(plan)}>
-                    <td>{toVisible(plan.name)}</td>
-                    <td>{plan.person === null ? 'everyone' : toVisible(plan.person)}</td>
-                    <td>{plan.agent ?? 'all'}</td>
-                    <td className="end">
-                      <Money value={plan.monthly_usd} />
-                    </td>
-                    <td className="end">{plan.seats}</td>
-                    <td>
+                toKey={(plan) => JSON.stringify(plan)}
+                columns={[
+                  { head: 'Plan', cell: ({ name }) => toVisible(name) },
+                  { head: 'Person', cell: ({ person }) => (person === null ? 'everyone' : toVisible(person)) },
+                  { head: 'Agent', cell: ({ agent }) => agent ?? 'all' },
+                  { head: 'Price a month', isFigure: true, cell: ({ monthly_usd }) => <Money value={monthly_usd} /> },
+                  { head: 'Seats', isFigure: true, cell: ({ seats }) => seats },
+                  {
+                    head: '',
+                    cell: (plan) => (
                       <button
                         type="button"
                         className="danger"
                         disabled={save.isPending}
-                        onClick={() => save.mutate(plans.toSpliced(index, 1))}
+                        onClick={() => save.mutate(plans.toSpliced(plans.indexOf(plan), 1))}
                       >
                         Delete<span className="hidden-label"> {toVisible(plan.name)}</span>
                       </button>
-                    </td>
-                  </tr>
-                ))}
-              </WideTable>
+                    ),
+                  },
+                ]}
+              />
             )}
           </>
         )}
@@ -68,9 +66,7 @@ export function Plans(): ReactNode {
 }
 
 function NewPlan({ isPending, add }: { isPending: boolean; add: (plan: Plan) => Promise<unknown> }): ReactNode {
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const form = event.currentTarget;
+  const submit = (form: HTMLFormElement): void => {
     const data = new FormData(form);
     const toText = (name: string): string => String(data.get(name)).trim();
     const person = toText('person') || null;
@@ -92,7 +88,7 @@ function NewPlan({ isPending, add }: { isPending: boolean; add: (plan: Plan) => 
   return (
     <details className="panel new-key">
       <summary>Add plan</summary>
-      <form className="admin-form" onSubmit={submit}>
+      <Form className="admin-form" submit={submit}>
         <label>
           Name
           <input name="name" required maxLength={100} placeholder="Max 20x, Team" />
@@ -116,7 +112,7 @@ function NewPlan({ isPending, add }: { isPending: boolean; add: (plan: Plan) => 
         <button type="submit" className="primary" disabled={isPending}>
           Add plan
         </button>
-      </form>
+      </Form>
     </details>
   );
 }

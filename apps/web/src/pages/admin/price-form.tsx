@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
-import { type ComponentProps, type FormEvent, type ReactNode, useState } from 'react';
+import { type ComponentProps, type ReactNode, useState } from 'react';
 import { DialogButtons } from '../../ui/dialog-buttons.tsx';
+import { Form } from '../../ui/form.tsx';
 import { type Override, PriceChanges, toKey } from './price-changes.tsx';
 import { savePrices } from './save-prices.ts';
 
@@ -38,8 +39,7 @@ export function PriceForm({ stored, edited, model, models, done }: PriceFormProp
   });
   const written = toOverride(typed, edited);
   const next = written && replaceOverride(stored, edited, written);
-  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
+  const submit = (): void => {
     if (next !== undefined) save.mutate(next);
   };
   const field = (name: keyof Typed) => ({
@@ -47,7 +47,7 @@ export function PriceForm({ stored, edited, model, models, done }: PriceFormProp
     onChange: ({ target }: { target: { value: string } }) => setTyped({ ...typed, [name]: target.value }),
   });
   return (
-    <form className="admin-form panel price-form" aria-labelledby="price-form" onSubmit={onSubmit}>
+    <Form className="admin-form panel price-form" aria-labelledby="price-form" submit={submit}>
       <h3 id="price-form">{edited === undefined ? 'New price' : `Price of ${edited.model}`}</h3>
       <label>
         Model, as in transcripts; with * at its end, all that begin like this
@@ -66,7 +66,7 @@ export function PriceForm({ stored, edited, model, models, done }: PriceFormProp
       )}
       {next !== undefined && <PriceChanges stored={stored} next={next} />}
       <DialogButtons label="Save price" isDisabled={next === undefined} of={save} close={() => done()} />
-    </form>
+    </Form>
   );
 }
 

@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useDeferredValue, useMemo, useState } from 'react';
+import { type ReactNode, useDeferredValue, useMemo, useState } from 'react';
 import { download } from '../../ui/download.ts';
+import { Form } from '../../ui/form.tsx';
 import { Failure } from '../../ui/states.tsx';
 import { listChanges, type Override, PriceChanges } from './price-changes.tsx';
 import { savePrices } from './save-prices.ts';
@@ -23,8 +24,7 @@ export function PriceJson({ stored, done }: PriceJsonProps): ReactNode {
   const written = useDeferredValue(shown);
   const next = useMemo(() => parseOverrides(written), [written]);
   const save = useMutation({ mutationFn: savePrices });
-  const onSubmit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     // Before they are stored, because then nothing differs.
     const { changed, removed } = listChanges(stored, typeof next === 'string' ? [] : next);
     save.mutate(shown.trim() || '[]', {
@@ -37,7 +37,7 @@ export function PriceJson({ stored, done }: PriceJsonProps): ReactNode {
   return (
     <details className="panel new-key">
       <summary>All as JSON: import, export</summary>
-      <form className="admin-form" onSubmit={onSubmit}>
+      <Form className="admin-form" submit={submit}>
         <label>
           Overrides of the list prices, as JSON: all of them, in US dollars per million tokens
           <textarea
@@ -69,7 +69,7 @@ export function PriceJson({ stored, done }: PriceJsonProps): ReactNode {
           Save overrides
         </button>
         {save.error !== null && <Failure error={save.error} />}
-      </form>
+      </Form>
     </details>
   );
 }

@@ -5,11 +5,13 @@ import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { toNoName } from '../../format/plain-name.ts';
 import { TIME_ZONE } from '../../format/values.ts';
+import type { Answer } from '../../server-data/client.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { Caveats } from '../../ui/caveats.tsx';
 import { DialogButtons } from '../../ui/dialog-buttons.tsx';
 import { Count, Money, Tokens } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';
+import type { PlainColumn } from '../../ui/plain-table.tsx';
 import { Answered } from '../../ui/states.tsx';
 import { useUrlState } from '../../ui/use-url-state.ts';
 import { type Override, PriceChanges, toKey } from './price-changes.tsx';
@@ -47,8 +49,6 @@ export function Prices(): ReactNode {
   );
 }
 
-const HEADS = ['Model', 'From', 'Input', 'Output', 'Cache read', 'Cache write', 'Change'];
-
 function OwnPrices({ current: { overrides } }: { current: WorkspacePrices }): ReactNode {
   const [deleted, setDeleted] = useState<Override>();
   const [changed, setChanged] = useState<string[]>([]);
@@ -79,16 +79,15 @@ function OwnPrices({ current: { overrides } }: { current: WorkspacePrices }): Re
       {overrides.length === 0 ? (
         <p className="muted">None. Every model has its list price, if the list has one.</p>
       ) : (
-        <WideTable label="Your prices" columns={HEADS} rows={overrides}>
-          {overrides.map((override) => (
-            <Row
-              key={toKey(override)}
-              override={override}
-              edit={() => open(override)}
-              remove={() => setDeleted(override)}
-            />
-          ))}
-        </WideTable>
+        <WideTable
+          label="Your prices"
+          rows={overrides}
+          toKey={toKey}
+          columns={[
+            ...COLUMNS,
+            { head: 'Change', cell: (each) => <Actions of={each} edit={open} remove={setDeleted} /> },
+          ]}
+        />
       )}
       <Repricing models={changed} started={() => setChanged([])} />
       <PriceJson stored={overrides} done={close} />
@@ -125,39 +124,43 @@ function useEditedPrice(overrides: readonly Override[]) {
   };
 }
 
-interface RowProps {
-  override: Override;
-  edit: () => void;
-  remove: () => void;
-}
-
-function Row({ override, edit, remove }: RowProps): ReactNode {
-  const { model, startsAt, longContext } = override;
-  return (
-    <tr>
-      <td>
+const COLUMNS: readonly PlainColumn<Override>[] = [
+  {
+    head: 'Model',
+    cell: ({ model, longContext }) => (
+      <>
         <code>{toVisible(model)}</code>
         {longContext !== undefined && <span className="tag">long context</span>}
-      </td>
-      <td>{startsAt === undefined ? 'always' : startsAt.slice(0, 10)}</td>
-      <td>{toRate(override.inputUsdPerMillion)}</td>
-      <td>{toRate(override.outputUsdPerMillion)}</td>
-      <td>{toRate(override.cacheReadUsdPerMillion)}</td>
-      <td>
-        {toRate(override.cacheWrite5mUsdPerMillion)}
-        {override.cacheWrite1hUsdPerMillion !== undefined && `, 1 hour: ${override.cacheWrite1hUsdPerMillion}`}
-      </td>
-      <td>
-        <button type="button" className="quiet" onClick={edit}>
-          Edit<span className="hidden-label"> {model}</span>
-        </button>
-        <button type="button" className="quiet" onClick={remove}>
-          Delete<span className="hidden-label"> {model}</span>
-        </button>
-      </td>
-    </tr>
-  );
+      </>
+    ),
+  },
+  { head: 'From', cell: ({ startsAt }) => (startsAt === undefined ? 'always' : startsAt.slice(0, 10)) },
+  { head: 'Input', cell: ({ inputUsdPerMillion }) => toRate(inputUsdPerMillion) },
+  { head: 'Output', cell: ({ outputUsdPerMillion }) => toRate(outputUsdPerMillion) },
+  { head: 'Cache read', cell: ({ cacheReadUsdPerMillion }) => toRate(cacheReadUsdPerMillion) },
+  {
+    head: 'Cache write',
+    cell: ({ cacheWrite5mUsdPerMillion: rate, cacheWrite1hUsdPerMillion: rate1h }) =>
+      toRate(rate) + (rate1h === undefined ? '' : `, 1 hour: ${rate1h}`),
+  },
+];
+
+interface ActionsProps {
+  of: Override;
+  edit: (override: Override) => void;
+  remove: (override: Override) => void;
 }
+
+const Actions = ({ of, edit, remove }: ActionsProps): ReactNode => (
+  <>
+    <button type="button" className="quiet" onClick={() => edit(of)}>
+      Edit<span className="hidden-label"> {of.model}</span>
+    </button>
+    <button type="button" className="quiet" onClick={() => remove(of)}>
+      Delete<span className="hidden-label"> {of.model}</span>
+    </button>
+  </>
+);
 
 const toRate = (rate: number | undefined): string => (rate === undefined ? 'usual' : String(rate));
 
@@ -181,6 +184,44 @@ function Deletion({ stored, deleted, close }: DeletionProps): ReactNode {
   );
 }
 
+const USE_COLUMNS: readonly PlainColumn<Answer<'/v1/analytics/models'>['rows'][number]>[] = [
+  {
+    head: 'Model',
+    cell: ({ model }) =>
+      model === null ? (
+        <span className="muted">{toNoName('model')}</span>
+      ) : (
+        <Link to="/sessions" search={{ model, subagents: 'include' } as never}>
+          {toVisible(model)}
+        </Link>
+      ),
+  },
+  { head: 'Responses', isFigure: true, cell: ({ responses }) => <Count value={responses} /> },
+  { head: 'Cost', isFigure: true, cell: ({ cost_usd }) => <Money value={cost_usd} /> },
+  {
+    head: 'Unpriced tokens',
+    isFigure: true,
+    cell: ({ unpriced: { responses, tokens } }) =>
+      responses > 0 ? (
+        <span className="tag warn">
+          <Tokens value={tokens} />
+        </span>
+      ) : (
+        0
+      ),
+  },
+  {
+    head: 'Price',
+    isFigure: true,
+    cell: ({ model }) =>
+      model !== null && (
+        <Link to="/admin" search={{ view: 'prices', price: model } as never}>
+          Set price<span className="hidden-label"> of {toVisible(model)}</span>
+        </Link>
+      ),
+  },
+];
+
 /** Each model's cost at the prices that are stored with its responses. */
 function ModelsInUse(): ReactNode {
   const models = useAnswer('/v1/analytics/models', { time_zone: TIME_ZONE });
@@ -191,48 +232,7 @@ function ModelsInUse(): ReactNode {
         {({ rows, caveats }) => (
           <>
             <Caveats caveats={caveats} />
-            <WideTable
-              label="Models in use"
-              columns={['Model', 'Responses', 'Cost', 'Unpriced tokens', 'Price']}
-              figures={['Responses', 'Cost', 'Unpriced tokens', 'Price']}
-              rows={rows}
-            >
-              {rows.map(({ model, responses, unpriced, cost_usd }) => (
-                <tr key={model}>
-                  <td>
-                    {model === null ? (
-                      <span className="muted">{toNoName('model')}</span>
-                    ) : (
-                      <Link to="/sessions" search={{ model, subagents: 'include' } as never}>
-                        {toVisible(model)}
-                      </Link>
-                    )}
-                  </td>
-                  <td className="end">
-                    <Count value={responses} />
-                  </td>
-                  <td className="end">
-                    <Money value={cost_usd} />
-                  </td>
-                  <td className="end">
-                    {unpriced.responses > 0 ? (
-                      <span className="tag warn">
-                        <Tokens value={unpriced.tokens} />
-                      </span>
-                    ) : (
-                      0
-                    )}
-                  </td>
-                  <td className="end">
-                    {model !== null && (
-                      <Link to="/admin" search={{ view: 'prices', price: model } as never}>
-                        Set price<span className="hidden-label"> of {toVisible(model)}</span>
-                      </Link>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </WideTable>
+            <WideTable label="Models in use" columns={USE_COLUMNS} rows={rows} toKey={({ model }) => model ?? ''} />
           </>
         )}
       </Answered>

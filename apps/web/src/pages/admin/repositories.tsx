@@ -5,7 +5,9 @@ import { NO_VIEW, toSubjectPath } from '../../format/dimensions.ts';
 import { RenameRepositories } from '../../parts/rename-repositories.tsx';
 import type { Answer } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
+import { useIsAdmin } from '../../server-data/use-shows.ts';
 import { Count, Money, Time } from '../../ui/figures.tsx';
+import type { PlainColumn } from '../../ui/plain-table.tsx';
 import { Answered, Empty } from '../../ui/states.tsx';
 import { RepositoryRenames } from './repository-renames.tsx';
 import { WideTable } from './wide-table.tsx';
@@ -16,13 +18,29 @@ const MAX_ROWS = 1000;
 const MAX_SELECTED = 100;
 /** While stored sessions follow a renaming. */
 const FOLLOWING_MS = 1500;
-const HEADS = ['Select', 'Repository', 'Last activity', 'Sessions', 'People', 'Cost'];
-const FIGURES = ['Sessions', 'People', 'Cost'];
+
+const COLUMNS: readonly PlainColumn<Repository>[] = [
+  {
+    head: 'Repository',
+    className: 'wraps',
+    cell: ({ name }) => (
+      <Link
+        to={toSubjectPath({ name: 'repository' }) as never}
+        search={{ ...NO_VIEW, period: 'all', repository: name, view: undefined } as never}
+      >
+        {toVisible(name)}
+      </Link>
+    ),
+  },
+  { head: 'Last activity', cell: ({ last_activity }) => <Time iso={last_activity} /> },
+  { head: 'Sessions', isFigure: true, cell: ({ sessions }) => <Count value={sessions} /> },
+  { head: 'People', isFigure: true, cell: ({ people }) => <Count value={people} /> },
+  { head: 'Cost', isFigure: true, cell: ({ cost_usd }) => <Money value={cost_usd} /> },
+];
 
 /** The workspace's repositories, to be renamed and merged; and what is renamed, to be undone. */
 export function Repositories(): ReactNode {
-  const whoami = useAnswer('/v1/whoami', {});
-  const isAdmin = whoami.data?.scopes.includes('admin') ?? false;
+  const isAdmin = useIsAdmin();
   const renames = useAnswer('/v1/repository-renames', {}, { refetchIntervalMs: (answer) => toInterval(answer) });
   const isFollowing = toInterval(renames.data) > 0;
   useEffect(() => {
@@ -47,13 +65,24 @@ const toInterval = (answer: Answer<'/v1/repository-renames'> | undefined): numbe
   answer?.renames.some(({ applied_at }) => applied_at === null) ? FOLLOWING_MS : 0;
 
 function RepositoryTable({ isAdmin }: { isAdmin: boolean }): ReactNode {
-  const heads = isAdmin ? HEADS : HEADS.slice(1);
   const list = useAnswer('/v1/repositories', { limit: MAX_ROWS });
   const [selected, setSelected] = useState<readonly string[]>([]);
   const [isAsked, setIsAsked] = useState(false);
   const [wanted, setWanted] = useState('');
   const toggle = (name: string): void =>
     setSelected(selected.includes(name) ? selected.filter((each) => each !== name) : [...selected, name]);
+  const select: PlainColumn<Repository> = {
+    head: 'Select',
+    cell: ({ name }) => (
+      <input
+        type="checkbox"
+        aria-label={`Select ${name}`}
+        checked={selected.includes(name)}
+        onChange={() => toggle(name)}
+      />
+    ),
+  };
+  const columns = isAdmin ? [select, ...COLUMNS] : COLUMNS;
   return (
     <Answered of={list}>
       {({ repositories, truncated }) => {
@@ -80,15 +109,7 @@ function RepositoryTable({ isAdmin }: { isAdmin: boolean }): ReactNode {
                 </button>
               )}
             </div>
-            <WideTable label="All repositories" columns={heads} figures={FIGURES} rows={shown}>
-              {shown.map((repository) => (
-                <Row
-                  key={repository.name}
-                  repository={repository}
-                  {...(isAdmin && { isSelected: selected.includes(repository.name), toggle })}
-                />
-              ))}
-            </WideTable>
+            <WideTable label="All repositories" columns={columns} rows={shown} toKey={({ name }) => name} />
             {truncated && <p className="muted">These are the {MAX_ROWS} most expensive ones.</p>}
             {isAsked && chosen.length > 0 && (
               <RenameRepositories
@@ -104,45 +125,5 @@ function RepositoryTable({ isAdmin }: { isAdmin: boolean }): ReactNode {
         );
       }}
     </Answered>
-  );
-}
-
-interface RowProps {
-  repository: Repository;
-  isSelected?: boolean;
-  /** Undefined if nothing can be selected. */
-  toggle?: (name: string) => void;
-}
-
-function Row({ repository, isSelected = false, toggle }: RowProps): ReactNode {
-  const { name, sessions, people, cost_usd, last_activity } = repository;
-  return (
-    <tr>
-      {toggle !== undefined && (
-        <td>
-          <input type="checkbox" aria-label={`Select ${name}`} checked={isSelected} onChange={() => toggle(name)} />
-        </td>
-      )}
-      <td className="wraps">
-        <Link
-          to={toSubjectPath({ name: 'repository' }) as never}
-          search={{ ...NO_VIEW, period: 'all', repository: name, view: undefined } as never}
-        >
-          {toVisible(name)}
-        </Link>
-      </td>
-      <td>
-        <Time iso={last_activity} />
-      </td>
-      <td className="end">
-        <Count value={sessions} />
-      </td>
-      <td className="end">
-        <Count value={people} />
-      </td>
-      <td className="end">
-        <Money value={cost_usd} />
-      </td>
-    </tr>
   );
 }

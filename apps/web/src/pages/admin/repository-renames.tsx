@@ -1,16 +1,14 @@
 import { toVisible } from '@recount/contract/conversation';
-import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { formatCount } from '../../format/values.ts';
 import { type Answer, send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { Time } from '../../ui/figures.tsx';
-import { Failure } from '../../ui/states.tsx';
+import type { PlainColumn } from '../../ui/plain-table.tsx';
 import { WideTable } from './wide-table.tsx';
 
 type Rename = Answer<'/v1/repository-renames'>['renames'][number];
-
-const HEADS = ['Repository', 'Shown as', 'By', 'When', 'State'];
 
 /** Renamed and merged repositories, with who did it, and how far stored sessions have followed. */
 export function RepositoryRenames({ renames, isAdmin }: { renames: readonly Rename[]; isAdmin: boolean }): ReactNode {
@@ -18,24 +16,15 @@ export function RepositoryRenames({ renames, isAdmin }: { renames: readonly Rena
   const toActor = (actor: string): string =>
     keys.data?.keys.find(({ id }) => actor === `key:${id}`)?.name ?? actor.replace(/^operator:/, '');
   if (renames.length === 0) return <p className="muted">None.</p>;
-  return (
-    <WideTable label="Renamed and merged repositories" columns={isAdmin ? [...HEADS, 'Undo'] : HEADS} rows={renames}>
-      {renames.map((rename) => (
-        <tr key={rename.id}>
-          <td>{toVisible(rename.name)}</td>
-          <td>{toVisible(rename.shown_name)}</td>
-          <td title={rename.actor}>{toActor(rename.actor)}</td>
-          <td>
-            <Time iso={rename.changed_at} />
-          </td>
-          <td>
-            <State of={rename} />
-          </td>
-          {isAdmin && <td>{rename.new_name !== null && <Undo rename={rename} />}</td>}
-        </tr>
-      ))}
-    </WideTable>
-  );
+  const columns: PlainColumn<Rename>[] = [
+    { head: 'Repository', cell: ({ name }) => toVisible(name) },
+    { head: 'Shown as', cell: ({ shown_name }) => toVisible(shown_name) },
+    { head: 'By', title: ({ actor }) => actor, cell: ({ actor }) => toActor(actor) },
+    { head: 'When', cell: ({ changed_at }) => <Time iso={changed_at} /> },
+    { head: 'State', cell: (rename) => <State of={rename} /> },
+  ];
+  if (isAdmin) columns.push({ head: 'Undo', cell: (rename) => rename.new_name !== null && <Undo rename={rename} /> });
+  return <WideTable label="Renamed and merged repositories" columns={columns} rows={renames} toKey={({ id }) => id} />;
 }
 
 function State({ of }: { of: Rename }): ReactNode {
@@ -50,17 +39,11 @@ function State({ of }: { of: Rename }): ReactNode {
   );
 }
 
-function Undo({ rename: { id, name } }: { rename: Rename }): ReactNode {
-  const undo = useMutation({
-    mutationFn: () => send('delete', '/v1/repository-renames/{rename_id}', { parameters: { rename_id: id } }),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: ['/v1/repository-renames'] }),
-  });
-  return (
-    <>
-      <button type="button" disabled={undo.isPending} onClick={() => undo.mutate()}>
-        Undo<span className="hidden-label"> the renaming of {name}</span>
-      </button>
-      {undo.error !== null && <Failure error={undo.error} />}
-    </>
-  );
-}
+const Undo = ({ rename: { id, name } }: { rename: Rename }): ReactNode => (
+  <ActButton
+    label="Undo"
+    about={`the renaming of ${name}`}
+    act={() => send('delete', '/v1/repository-renames/{rename_id}', { parameters: { rename_id: id } })}
+    refresh={() => queryClient.invalidateQueries({ queryKey: ['/v1/repository-renames'] })}
+  />
+);

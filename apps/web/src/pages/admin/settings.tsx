@@ -1,8 +1,9 @@
 import type { WorkspaceSettings } from '@recount/contract';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { type Body, send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
+import { Form } from '../../ui/form.tsx';
 import { Answered, Failure } from '../../ui/states.tsx';
 import { Options } from './admin-forms.tsx';
 
@@ -23,7 +24,7 @@ export function Settings(): ReactNode {
   return (
     <section aria-labelledby="settings">
       <h2 id="settings">Privacy</h2>
-      <Answered of={settings}>{(current) => <Form key={JSON.stringify(current)} current={current} />}</Answered>
+      <Answered of={settings}>{(current) => <SettingsForm key={JSON.stringify(current)} current={current} />}</Answered>
     </section>
   );
 }
@@ -64,21 +65,20 @@ function readSettings(form: HTMLFormElement): WorkspaceSettings {
   };
 }
 
-function Form({ current }: { current: WorkspaceSettings }): ReactNode {
+function SettingsForm({ current }: { current: WorkspaceSettings }): ReactNode {
   const [asked, setAsked] = useState<WorkspaceSettings>();
   const save = useMutation({
     mutationFn: (body: Body<'/v1/settings', 'put'>) => send('put', '/v1/settings', { body }),
     onSuccess: () => queryClient.invalidateQueries(),
     onSettled: () => setAsked(undefined),
   });
-  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const next = readSettings(event.currentTarget);
+  const submit = (form: HTMLFormElement): void => {
+    const next = readSettings(form);
     if (toDeletions(current, next).length > 0) setAsked(next);
     else save.mutate(next);
   };
   return (
-    <form className="admin-form" onSubmit={onSubmit}>
+    <Form className="admin-form" submit={submit}>
       <label>
         Detected secrets
         <select name="redaction" defaultValue={current.redaction}>
@@ -117,7 +117,7 @@ function Form({ current }: { current: WorkspaceSettings }): ReactNode {
       )}
       {save.isSuccess && <p role="status">Saved.</p>}
       {save.error !== null && <Failure error={save.error} />}
-    </form>
+    </Form>
   );
 }
 

@@ -1,17 +1,28 @@
 import type { Share } from '@recount/contract';
 import { toVisible } from '@recount/contract/conversation';
-import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { Count, Time } from '../../ui/figures.tsx';
-import { Answered, Failure } from '../../ui/states.tsx';
+import type { PlainColumn } from '../../ui/plain-table.tsx';
+import { Answered } from '../../ui/states.tsx';
 import { WideTable } from './wide-table.tsx';
 
 const REFETCH_MS = 15_000;
 const MAX_LINKS = 200;
-const HEADS = ['Shows', 'Change', 'Ends', 'Opened', 'Last opened', 'Created', 'By'];
+const refresh = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['/v1/shares'] });
+
+const COLUMNS: readonly PlainColumn<Share>[] = [
+  { head: 'Shows', title: ({ id }) => id, cell: (share) => <Shown share={share} /> },
+  { head: 'Change', cell: (share) => <Revocation share={share} /> },
+  { head: 'Ends', cell: ({ revoked_at, expires_at }) => <Time iso={revoked_at ?? expires_at} /> },
+  { head: 'Opened', cell: ({ opened_count }) => <Count value={opened_count} /> },
+  { head: 'Last opened', cell: ({ last_opened_at }) => <Time iso={last_opened_at} /> },
+  { head: 'Created', cell: ({ created_at }) => <Time iso={created_at} /> },
+  { head: 'By', cell: ({ actor }) => actor },
+];
 
 /** Links that show a session or a view of figures to anyone who has them. */
 export function SharedLinks(): ReactNode {
@@ -29,11 +40,7 @@ export function SharedLinks(): ReactNode {
             <p className="muted">No links yet.</p>
           ) : (
             <>
-              <WideTable label="Shared links" columns={HEADS} rows={shares}>
-                {shares.map((share) => (
-                  <Row key={share.id} share={share} />
-                ))}
-              </WideTable>
+              <WideTable label="Shared links" columns={COLUMNS} rows={shares} toKey={({ id }) => id} />
               {next !== null && <p className="muted">The latest {MAX_LINKS}; recount share list has all.</p>}
             </>
           )
@@ -43,51 +50,30 @@ export function SharedLinks(): ReactNode {
   );
 }
 
-function Row({ share }: { share: Share }): ReactNode {
-  const { id, session_id, view, created_at, actor, expires_at, revoked_at, opened_count, last_opened_at } = share;
-  const revoke = useMutation({
-    mutationFn: () => send('delete', '/v1/shares/{share_id}', { parameters: { share_id: id } }),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: ['/v1/shares'] }),
-  });
-  const name = view?.title ?? session_id ?? id;
+const toName = ({ id, view, session_id }: Share): string => view?.title ?? session_id ?? id;
+
+const Shown = ({ share }: { share: Share }): ReactNode =>
+  share.session_id === null ? (
+    <>
+      {toVisible(toName(share))} <span className="tag">figures</span>
+    </>
+  ) : (
+    <Link to="/sessions/$sessionId" params={{ sessionId: share.session_id } as never}>
+      {toVisible(share.session_id)}
+    </Link>
+  );
+
+function Revocation({ share }: { share: Share }): ReactNode {
+  const { id, revoked_at, expires_at } = share;
+  if (revoked_at !== null) return 'revoked';
+  if (Date.parse(expires_at) <= Date.now()) return 'expired';
   return (
-    <tr>
-      <td title={id}>
-        {session_id === null ? (
-          <>
-            {toVisible(name)} <span className="tag">figures</span>
-          </>
-        ) : (
-          <Link to="/sessions/$sessionId" params={{ sessionId: session_id } as never}>
-            {toVisible(session_id)}
-          </Link>
-        )}
-      </td>
-      <td>
-        {revoked_at !== null ? (
-          'revoked'
-        ) : Date.parse(expires_at) <= Date.now() ? (
-          'expired'
-        ) : (
-          <button type="button" className="danger" disabled={revoke.isPending} onClick={() => revoke.mutate()}>
-            Revoke<span className="hidden-label"> {name}</span>
-          </button>
-        )}
-        {revoke.error !== null && <Failure error={revoke.error} />}
-      </td>
-      <td>
-        <Time iso={revoked_at ?? expires_at} />
-      </td>
-      <td>
-        <Count value={opened_count} />
-      </td>
-      <td>
-        <Time iso={last_opened_at} />
-      </td>
-      <td>
-        <Time iso={created_at} />
-      </td>
-      <td>{actor}</td>
-    </tr>
+    <ActButton
+      label="Revoke"
+      about={toName(share)}
+      act={() => send('delete', '/v1/shares/{share_id}', { parameters: { share_id: id } })}
+      refresh={refresh}
+      isDanger
+    />
   );
 }

@@ -1,9 +1,10 @@
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, lazy, type ReactNode, Suspense, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { type Answer, type Body, send } from '../../server-data/client.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { Count } from '../../ui/figures.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { Answered, Empty, Failure } from '../../ui/states.tsx';
 import { CreateForm } from './admin-forms.tsx';
@@ -15,7 +16,6 @@ type Team = Answer<'/v1/teams'>['teams'][number];
 /** Loaded when a team is added or edited, with the people who may lead it. */
 const TeamFields = lazy(async () => ({ default: (await import('./team-fields.tsx')).TeamFields }));
 const MAX_TEAMS = 500;
-const HEADS = ['Team', 'Cost centre', 'Lead', 'People', 'Change'];
 
 /** Teams with their cost centres. */
 export function Teams(): ReactNode {
@@ -38,27 +38,32 @@ export function Teams(): ReactNode {
           teams.length === 0 ? (
             <Empty title="No teams yet" />
           ) : (
-            <WideTable label="Teams" columns={HEADS} figures={['People']} rows={teams}>
-              {teams.map((team) => (
-                <tr key={team.id}>
-                  <td>
-                    <Link to="/team" search={{ team: team.name, period: 'all' } as never}>
-                      {team.name}
+            <WideTable
+              label="Teams"
+              rows={teams}
+              toKey={({ id }) => id}
+              columns={[
+                {
+                  head: 'Team',
+                  cell: ({ name }) => (
+                    <Link to="/team" search={{ team: name, period: 'all' } as never}>
+                      {name}
                     </Link>
-                  </td>
-                  <td>{team.cost_centre}</td>
-                  <td>{team.lead?.display_name}</td>
-                  <td className="end">
-                    <Count value={team.members} />
-                  </td>
-                  <td>
+                  ),
+                },
+                { head: 'Cost centre', cell: ({ cost_centre }) => cost_centre },
+                { head: 'Lead', cell: ({ lead }) => lead?.display_name },
+                { head: 'People', isFigure: true, cell: ({ members }) => <Count value={members} /> },
+                {
+                  head: 'Change',
+                  cell: (team) => (
                     <button type="button" onClick={() => setEdited(team)}>
                       Edit<span className="hidden-label"> {team.name}</span>
                     </button>
-                  </td>
-                </tr>
-              ))}
-            </WideTable>
+                  ),
+                },
+              ]}
+            />
           )
         }
       </Answered>
@@ -89,13 +94,9 @@ function EditTeam({ team, close }: { team: Team; close: () => void }): ReactNode
     onSuccess: done,
   });
   const error = save.error ?? remove.error;
-  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    save.mutate(toTeam(event.currentTarget));
-  };
   return (
     <Modal title={`Edit ${team.name}`} close={close}>
-      <form className="admin-form" onSubmit={onSubmit}>
+      <Form className="admin-form" submit={(form) => save.mutate(toTeam(form))}>
         <p>Name and cost centre change in reports of all times. To keep history, add a team and move people to it.</p>
         <Suspense>
           <TeamFields team={team} />
@@ -109,7 +110,7 @@ function EditTeam({ team, close }: { team: Team; close: () => void }): ReactNode
           </button>
         </span>
         {error !== null && <Failure error={error} />}
-      </form>
+      </Form>
     </Modal>
   );
 }

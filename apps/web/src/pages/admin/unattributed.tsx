@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { type Answer, get, send } from '../../server-data/client.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { Count, Money, Time } from '../../ui/figures.tsx';
+import type { PlainColumn } from '../../ui/plain-table.tsx';
 import { Answered, Empty, Failure } from '../../ui/states.tsx';
 import { refreshPeople } from './refresh-people.ts';
 import { WideTable } from './wide-table.tsx';
@@ -11,7 +12,22 @@ import { WideTable } from './wide-table.tsx';
 type Name = Answer<'/v1/people/unattributed'>['names'][number];
 
 const SHOWN_ROWS = 50;
-const HEADS = ['Name', 'Sessions', 'Cost', 'Last activity', 'Belongs to'];
+
+const COLUMNS: readonly PlainColumn<Name>[] = [
+  { head: 'Name', cell: ({ name }) => (name === null ? <span className="muted">No name</span> : toVisible(name)) },
+  { head: 'Sessions', isFigure: true, cell: ({ sessions }) => <Count value={sessions} /> },
+  { head: 'Cost', isFigure: true, cell: ({ cost_usd }) => <Money value={cost_usd} /> },
+  { head: 'Last activity', cell: ({ last_timestamp }) => <Time iso={last_timestamp} /> },
+  {
+    head: 'Belongs to',
+    cell: ({ name, suggestions }) =>
+      name === null ? (
+        <span className="muted">Their uploads named no one</span>
+      ) : (
+        <Assignment name={name} suggestions={suggestions} />
+      ),
+  },
+];
 
 /** Names of sessions that no person has: a list to work off. */
 export function Unattributed(): ReactNode {
@@ -25,45 +41,13 @@ export function Unattributed(): ReactNode {
             <Empty title="Every session belongs to a person" />
           ) : (
             <>
-              <WideTable label="Unattributed names" columns={HEADS} figures={['Sessions', 'Cost']} rows={names}>
-                {names.map((name) => (
-                  <NameRow key={name.name ?? ''} of={name} />
-                ))}
-              </WideTable>
+              <WideTable label="Unattributed names" columns={COLUMNS} rows={names} toKey={({ name }) => name ?? ''} />
               {next !== null && <p className="muted">These are the {SHOWN_ROWS} most expensive.</p>}
             </>
           )
         }
       </Answered>
     </section>
-  );
-}
-
-function NameRow({
-  of: { name, sessions, cost_usd: cost, last_timestamp: last, suggestions },
-}: {
-  of: Name;
-}): ReactNode {
-  return (
-    <tr>
-      <td>{name === null ? <span className="muted">No name</span> : toVisible(name)}</td>
-      <td className="end">
-        <Count value={sessions} />
-      </td>
-      <td className="end">
-        <Money value={cost} />
-      </td>
-      <td>
-        <Time iso={last} />
-      </td>
-      <td>
-        {name === null ? (
-          <span className="muted">Their uploads named no one</span>
-        ) : (
-          <Assignment name={name} suggestions={suggestions} />
-        )}
-      </td>
-    </tr>
   );
 }
 

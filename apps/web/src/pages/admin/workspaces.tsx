@@ -4,8 +4,9 @@ import { type ReactNode, useState } from 'react';
 import { type Body, send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { Count, Time } from '../../ui/figures.tsx';
+import { FormDialog } from '../../ui/form.tsx';
 import { Answered } from '../../ui/states.tsx';
-import { CreateForm, EditDialog } from './admin-forms.tsx';
+import { CreateForm } from './admin-forms.tsx';
 import { WideTable } from './wide-table.tsx';
 
 type Workspace = WorkspaceList['workspaces'][number];
@@ -52,33 +53,35 @@ function AllWorkspaces({ ownId }: { ownId: string }): ReactNode {
       <NewWorkspace />
       <Answered of={list}>
         {({ workspaces }) => (
-          <WideTable label="Workspaces" columns={['Name', 'Id', 'Created', 'Keys', 'Change']} rows={workspaces}>
-            {workspaces.map((workspace) => (
-              <tr key={workspace.id}>
-                <td>
-                  {workspace.name} {workspace.id === ownId && <span className="tag">yours</span>}
-                </td>
-                <td>
-                  <code>{workspace.id}</code>
-                </td>
-                <td>
-                  <Time iso={workspace.created_at} />
-                </td>
-                <td>
-                  <Count value={workspace.api_key_count} />
-                </td>
-                <td>
-                  {workspace.name === DEFAULT_WORKSPACE ? (
+          <WideTable
+            label="Workspaces"
+            rows={workspaces}
+            toKey={({ id }) => id}
+            columns={[
+              {
+                head: 'Name',
+                cell: ({ id, name }) => (
+                  <>
+                    {name} {id === ownId && <span className="tag">yours</span>}
+                  </>
+                ),
+              },
+              { head: 'Id', cell: ({ id }) => <code>{id}</code> },
+              { head: 'Created', cell: ({ created_at }) => <Time iso={created_at} /> },
+              { head: 'Keys', cell: ({ api_key_count }) => <Count value={api_key_count} /> },
+              {
+                head: 'Change',
+                cell: (workspace) =>
+                  workspace.name === DEFAULT_WORKSPACE ? (
                     <span className="muted">keeps its name</span>
                   ) : (
                     <button type="button" onClick={() => setRenamed(workspace)}>
                       Rename<span className="hidden-label"> {workspace.name}</span>
                     </button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </WideTable>
+                  ),
+              },
+            ]}
+          />
         )}
       </Answered>
       <p className="muted">
@@ -130,11 +133,12 @@ function Renaming({ workspace: { id, name }, close }: { workspace: Workspace; cl
     },
   });
   return (
-    <EditDialog
+    <FormDialog
       title={`Rename ${name}`}
+      className="admin-form"
+      label="Rename it"
       of={rename}
-      toRequest={(form) => ({ name: readName(form) })}
-      action="Rename it"
+      submit={(form) => rename.mutate({ name: readName(form) })}
       close={close}
     >
       <p>
@@ -144,6 +148,6 @@ function Renaming({ workspace: { id, name }, close }: { workspace: Workspace; cl
         New name
         <input name="name" required maxLength={MAX_NAME_LENGTH} defaultValue={name} />
       </label>
-    </EditDialog>
+    </FormDialog>
   );
 }

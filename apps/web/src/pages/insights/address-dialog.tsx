@@ -1,11 +1,10 @@
 import type { AddressedReport, WasteKind } from '@recount/contract';
 import { useMutation } from '@tanstack/react-query';
-import type { FormEvent, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { toToday } from '../../format/period.ts';
 import { type Body, send } from '../../server-data/client.ts';
 import { queryClient } from '../../server-data/use-answer.ts';
-import { DialogButtons } from '../../ui/dialog-buttons.tsx';
-import { Modal } from '../../ui/modal.tsx';
+import { FormDialog } from '../../ui/form.tsx';
 import { KINDS } from './finding-kinds.ts';
 
 const MAX_NOTE_LENGTH = 300;
@@ -26,28 +25,24 @@ export function AddressDialog({ kind, row, close }: AddressDialogProps): ReactNo
       close();
     },
   });
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const data = new FormData(event.currentTarget);
+  const submit = (form: HTMLFormElement): void => {
+    const data = new FormData(form);
     const note = String(data.get('note') ?? '').trim();
     mark.mutate({ since: String(data.get('since')), ...(note !== '' && { note }) });
   };
   return (
-    <Modal title={`Addressed: ${KINDS[kind].label}`} close={close}>
-      <form className="modal-form" onSubmit={submit}>
-        <label>
-          First day when it is different
-          <input name="since" type="date" required defaultValue={row?.since ?? toToday()} max={toToday()} />
-        </label>
-        <label>
-          What was done (optional)
-          <input name="note" defaultValue={row?.note ?? ''} maxLength={MAX_NOTE_LENGTH} />
-        </label>
-        <p className="muted">
-          The weeks after this day are then compared with those before it. Everyone in this workspace sees it.
-        </p>
-        <DialogButtons label="Save" of={mark} close={close} />
-      </form>
-    </Modal>
+    <FormDialog title={`Addressed: ${KINDS[kind].label}`} of={mark} submit={submit} close={close}>
+      <label>
+        First day when it is different
+        <input name="since" type="date" required defaultValue={row?.since ?? toToday()} max={toToday()} />
+      </label>
+      <label>
+        What was done (optional)
+        <input name="note" defaultValue={row?.note ?? ''} maxLength={MAX_NOTE_LENGTH} />
+      </label>
+      <p className="muted">
+        The weeks after this day are then compared with those before it. Everyone in this workspace sees it.
+      </p>
+    </FormDialog>
   );
 }

@@ -1,15 +1,15 @@
 import type { AddressedReport, FindingKind, WasteKind, WeekOutcome } from '@recount/contract';
 import { WASTE_KINDS } from '@recount/contract/choices';
 import { toVisible } from '@recount/contract/conversation';
-import { useMutation } from '@tanstack/react-query';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { formatCounted, formatPercent, TIME_ZONE } from '../../format/values.ts';
 import { ExportMenu, toFactColumns } from '../../parts/export-menu.tsx';
 import type { ViewQuery } from '../../parts/use-view.ts';
 import { send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { Count, Money, Percent } from '../../ui/figures.tsx';
-import { Failure } from '../../ui/states.tsx';
+import { type PlainColumn, PlainTable } from '../../ui/plain-table.tsx';
 
 const AddressDialog = lazy(async () => ({ default: (await import('./address-dialog.tsx')).AddressDialog }));
 
@@ -60,20 +60,21 @@ export function Addressed({ kind, filter, mayChange }: AddressedProps): ReactNod
   );
 }
 
-function Reopen({ kind }: { kind: WasteKind }): ReactNode {
-  const reopen = useMutation({
-    mutationFn: () => send('delete', '/v1/findings/addressed/{kind}', { parameters: { kind } }),
-    onSuccess: () => queryClient.invalidateQueries(),
-  });
-  return (
-    <>
-      <button type="button" disabled={reopen.isPending} onClick={() => reopen.mutate()}>
-        Reopen
-      </button>
-      {reopen.error !== null && <Failure error={reopen.error} />}
-    </>
-  );
-}
+const Reopen = ({ kind }: { kind: WasteKind }): ReactNode => (
+  <ActButton
+    label="Reopen"
+    act={() => send('delete', '/v1/findings/addressed/{kind}', { parameters: { kind } })}
+    refresh={() => queryClient.invalidateQueries()}
+  />
+);
+
+const WEEK_COLUMNS: readonly PlainColumn<AddressedReport['weeks'][number]>[] = [
+  { head: 'Week from', cell: ({ from, is_after }) => `${from}${is_after ? ' · after' : ''}` },
+  { head: 'Findings', isFigure: true, cell: ({ findings }) => <Count value={findings} /> },
+  { head: 'Waste', isFigure: true, cell: ({ waste_usd }) => <Money value={waste_usd} /> },
+  { head: 'Cost', isFigure: true, cell: ({ cost_usd }) => <Money value={cost_usd} /> },
+  { head: 'Share', isFigure: true, cell: ({ waste_share }) => <Percent value={waste_share} /> },
+];
 
 function Comparison({ row, weeks }: { row: Row; weeks: AddressedReport['weeks'] }): ReactNode {
   const { since, note, marked_by, marked_by_name, before, after, outcome, chance } = row;
@@ -113,40 +114,7 @@ function Comparison({ row, weeks }: { row: Row; weeks: AddressedReport['weeks'] 
             filters={{ kind: row.kind }}
             time={{}}
           />
-          <table className="plain-table">
-            <thead>
-              <tr>
-                <th scope="col">Week from</th>
-                {['Findings', 'Waste', 'Cost', 'Share'].map((name) => (
-                  <th key={name} scope="col" className="end">
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {weeks.map((week) => (
-                <tr key={week.from}>
-                  <td>
-                    {week.from}
-                    {week.is_after && ' · after'}
-                  </td>
-                  <td className="end">
-                    <Count value={week.findings} />
-                  </td>
-                  <td className="end">
-                    <Money value={week.waste_usd} />
-                  </td>
-                  <td className="end">
-                    <Money value={week.cost_usd} />
-                  </td>
-                  <td className="end">
-                    <Percent value={week.waste_share} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <PlainTable columns={WEEK_COLUMNS} rows={weeks} toKey={({ from }) => from} />
         </details>
       )}
     </div>

@@ -2,11 +2,10 @@ import type { DismissalSubject, FindingsReport } from '@recount/contract';
 import { KINDS_WITHOUT_TOOL } from '@recount/contract/choices';
 import { toVisible } from '@recount/contract/conversation';
 import { useMutation } from '@tanstack/react-query';
-import type { FormEvent, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { type Body, send } from '../../server-data/client.ts';
 import { queryClient } from '../../server-data/use-answer.ts';
-import { DialogButtons } from '../../ui/dialog-buttons.tsx';
-import { Modal } from '../../ui/modal.tsx';
+import { FormDialog } from '../../ui/form.tsx';
 import { KINDS } from './finding-kinds.ts';
 
 type Finding = FindingsReport['rows'][number];
@@ -39,9 +38,8 @@ export function DismissDialog({ finding, close }: { finding: Finding; close: () 
       close();
     },
   });
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const data = new FormData(event.currentTarget);
+  const submit = (form: HTMLFormElement): void => {
+    const data = new FormData(form);
     const subject = subjects.find(({ type }) => type === data.get('subject'));
     if (subject === undefined) return;
     const reason = String(data.get('reason') ?? '').trim();
@@ -51,26 +49,29 @@ export function DismissDialog({ finding, close }: { finding: Finding; close: () 
     });
   };
   return (
-    <Modal title={`Dismiss: ${KINDS[finding.kind].label}`} close={close}>
-      <form className="modal-form" onSubmit={submit}>
-        <fieldset className="dismiss-subjects">
-          <legend>Findings of</legend>
-          {subjects.map(({ type, label }, index) => (
-            <label key={type}>
-              <input type="radio" name="subject" value={type} defaultChecked={index === 0} /> {toVisible(label)}
-            </label>
-          ))}
-        </fieldset>
-        <label>
-          Reason (optional)
-          <input name="reason" maxLength={MAX_REASON_LENGTH} placeholder="Why nothing needs to be done" />
-        </label>
-        <p className="muted">
-          For everyone in this workspace, later findings included. They leave the list and potential waste, which say
-          how much is dismissed, and can be restored.
-        </p>
-        <DialogButtons label="Dismiss" of={dismissal} close={close} />
-      </form>
-    </Modal>
+    <FormDialog
+      title={`Dismiss: ${KINDS[finding.kind].label}`}
+      label="Dismiss"
+      of={dismissal}
+      submit={submit}
+      close={close}
+    >
+      <fieldset className="dismiss-subjects">
+        <legend>Findings of</legend>
+        {subjects.map(({ type, label }, index) => (
+          <label key={type}>
+            <input type="radio" name="subject" value={type} defaultChecked={index === 0} /> {toVisible(label)}
+          </label>
+        ))}
+      </fieldset>
+      <label>
+        Reason (optional)
+        <input name="reason" maxLength={MAX_REASON_LENGTH} placeholder="Why nothing needs to be done" />
+      </label>
+      <p className="muted">
+        For everyone in this workspace, later findings included. They leave the list and potential waste, which say how
+        much is dismissed, and can be restored.
+      </p>
+    </FormDialog>
   );
 }

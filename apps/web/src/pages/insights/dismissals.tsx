@@ -1,6 +1,5 @@
 import type { FindingKind, FindingsReport } from '@recount/contract';
 import { toVisible } from '@recount/contract/conversation';
-import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { formatCount, formatMoney, toShortPath } from '../../format/values.ts';
@@ -8,9 +7,11 @@ import { ExportMenu, toFactColumns } from '../../parts/export-menu.tsx';
 import type { Answer } from '../../server-data/client.ts';
 import { send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
-import { useShowsAllTexts } from '../../server-data/use-shows.ts';
+import { useIsAdmin, useShowsAllTexts } from '../../server-data/use-shows.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { Time } from '../../ui/figures.tsx';
-import { Answered, Failure } from '../../ui/states.tsx';
+import { type PlainColumn, PlainTable } from '../../ui/plain-table.tsx';
+import { Answered } from '../../ui/states.tsx';
 import { KINDS } from './finding-kinds.ts';
 
 const DismissDialog = lazy(async () => ({ default: (await import('./dismiss-dialog.tsx')).DismissDialog }));
@@ -59,7 +60,7 @@ export function DismissedLine({ kind, figures, isShown, show }: DismissedLinePro
 export function DismissalList(): ReactNode {
   const isEnabled = useShowsAllTexts();
   const list = useAnswer('/v1/findings/dismissals', {}, { isEnabled });
-  const mayChange = useAnswer('/v1/whoami', {}).data?.scopes.includes('admin') ?? false;
+  const mayChange = useIsAdmin();
   if (!isEnabled || list.data?.dismissals.length === 0) return null;
   return (
     <Answered of={list}>
@@ -75,22 +76,11 @@ export function DismissalList(): ReactNode {
               time={{}}
             />
             <div className="scroll-x" tabIndex={0} role="region" aria-label="Dismissed findings">
-              <table className="plain-table">
-                <thead>
-                  <tr>
-                    {['Finding', 'Of', 'Reason', 'By', 'Time', ...(mayChange ? ['Restore'] : [])].map((name) => (
-                      <th key={name} scope="col">
-                        {name}
-                      </th>
-                    ))}
-                  </tr>
-                </thead>
-                <tbody>
-                  {dismissals.map((dismissal) => (
-                    <DismissalRow key={dismissal.id} dismissal={dismissal} mayChange={mayChange} />
-                  ))}
-                </tbody>
-              </table>
+              <PlainTable
+                columns={mayChange ? [...COLUMNS, RESTORE] : COLUMNS}
+                rows={dismissals}
+                toKey={({ id }) => id}
+              />
             </div>
           </div>
         </details>
@@ -99,16 +89,13 @@ export function DismissalList(): ReactNode {
   );
 }
 
-function DismissalRow({ dismissal, mayChange }: { dismissal: Dismissal; mayChange: boolean }): ReactNode {
-  const { id, kind, subject_type, subject, title, reason, dismissed_by, dismissed_by_name, dismissed_at } = dismissal;
-  const restore = useMutation({
-    mutationFn: () => send('delete', '/v1/findings/dismissals/{dismissal_id}', { parameters: { dismissal_id: id } }),
-    onSuccess: () => queryClient.invalidateQueries(),
-  });
-  return (
-    <tr>
-      <td>{KINDS[kind].label}</td>
-      <td className="clip insight-name">
+const COLUMNS: readonly PlainColumn<Dismissal>[] = [
+  { head: 'Finding', cell: ({ kind }) => KINDS[kind].label },
+  {
+    head: 'Of',
+    className: 'clip insight-name',
+    cell: ({ subject_type, subject, title }) => (
+      <>
         {subject_type}{' '}
         {subject_type === 'session' ? (
           <Link to="/sessions/$sessionId" params={{ sessionId: subject } as never} title={subject}>
@@ -117,20 +104,25 @@ function DismissalRow({ dismissal, mayChange }: { dismissal: Dismissal; mayChang
         ) : (
           <span title={subject}>{toShortPath(subject)}</span>
         )}
-      </td>
-      <td>{reason === null ? '–' : toVisible(reason)}</td>
-      <td title={dismissed_by}>{dismissed_by_name ?? dismissed_by}</td>
-      <td>
-        <Time iso={dismissed_at} />
-      </td>
-      {mayChange && (
-        <td>
-          <button type="button" disabled={restore.isPending} onClick={() => restore.mutate()}>
-            Restore
-          </button>
-          {restore.error !== null && <Failure error={restore.error} />}
-        </td>
-      )}
-    </tr>
-  );
-}
+      </>
+    ),
+  },
+  { head: 'Reason', cell: ({ reason }) => (reason === null ? '–' : toVisible(reason)) },
+  {
+    head: 'By',
+    title: ({ dismissed_by }) => dismissed_by,
+    cell: ({ dismissed_by, dismissed_by_name }) => dismissed_by_name ?? dismissed_by,
+  },
+  { head: 'Time', cell: ({ dismissed_at }) => <Time iso={dismissed_at} /> },
+];
+
+const RESTORE: PlainColumn<Dismissal> = {
+  head: 'Restore',
+  cell: ({ id }) => (
+    <ActButton
+      label="Restore"
+      act={() => send('delete', '/v1/findings/dismissals/{dismissal_id}', { parameters: { dismissal_id: id } })}
+      refresh={() => queryClient.invalidateQueries()}
+    />
+  ),
+};

@@ -8,6 +8,7 @@ import { TrustLine } from '../../parts/trust-line.tsx';
 import type { ViewQuery } from '../../parts/use-view.ts';
 import { MeantNames } from '../../parts/view-bar.tsx';
 import { useAnswer } from '../../server-data/use-answer.ts';
+import { useIsAdmin } from '../../server-data/use-shows.ts';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Count, Duration, Money, Time, Tokens } from '../../ui/figures.tsx';
 import { Answered, Empty } from '../../ui/states.tsx';
@@ -211,7 +212,7 @@ function FindingTable({
   // “None” would be said of the chosen kind.
   const isEmptyBefore = report.isPlaceholderData && report.data?.rows.length === 0;
   const { label, explanation, advice, about, figures } = KINDS[kind];
-  const mayChange = useAnswer('/v1/whoami', {}).data?.scopes.includes('admin') ?? false;
+  const mayChange = useIsAdmin();
   const size = figures.at(-1);
   // The size is beside the name, because narrow windows show only the first columns.
   const columns = [

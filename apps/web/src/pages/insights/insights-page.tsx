@@ -11,8 +11,8 @@ import { useView, type ViewQuery } from '../../parts/use-view.ts';
 import { ViewBar } from '../../parts/view-bar.tsx';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { Count, Money, Percent, Tokens } from '../../ui/figures.tsx';
+import { PlainTable } from '../../ui/plain-table.tsx';
 import { Answered, Loading } from '../../ui/states.tsx';
-import { TableHead } from '../../ui/table-head.tsx';
 import { WasteSummary } from './waste-summary.tsx';
 
 /** Has the list of findings, which is below what is seen first. */
@@ -95,20 +95,16 @@ function Evidence({ label, head, rows }: { label: string; head: readonly string[
   if (rows.length === 0) return <p className="muted">No activity in this period.</p>;
   return (
     <div className="scroll-x" tabIndex={0} role="region" aria-label={label}>
-      <table className="plain-table">
-        <TableHead columns={head} />
-        <tbody>
-          {rows.map((cells, row) => (
-            <tr key={row}>
-              {cells.map((cell, column) => (
-                <td key={head[column]} className={column === 0 ? 'clip insight-name' : 'end'}>
-                  {cell}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <PlainTable
+        rows={rows}
+        toKey={(cells) => rows.indexOf(cells)}
+        columns={head.map((name, column) => ({
+          head: name,
+          isFigure: column > 0,
+          className: 'clip insight-name',
+          cell: (cells: ReactNode[]) => cells[column],
+        }))}
+      />
     </div>
   );
 }

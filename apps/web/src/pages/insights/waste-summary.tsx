@@ -9,8 +9,8 @@ import { useAnswer } from '../../server-data/use-answer.ts';
 import { BarChart } from '../../ui/chart/bar-chart.tsx';
 import { fillTimes } from '../../ui/chart/bar-times.ts';
 import { Count, Money, Percent } from '../../ui/figures.tsx';
+import { PlainTable } from '../../ui/plain-table.tsx';
 import { Answered } from '../../ui/states.tsx';
-import { TableHead } from '../../ui/table-head.tsx';
 import { NameLink } from '../overview/name-link.tsx';
 
 type Report = Answer<'/v1/analytics/waste'>;
@@ -156,27 +156,21 @@ function Part({ dimension, title, rows, asked }: PartProps): ReactNode {
         rows={found}
         {...asked}
       />
-      <table className="plain-table">
-        <TableHead columns={[title, 'Waste', 'Of cost']} />
-        <tbody>
-          {shown.map((row) => {
-            const name = row[dimension] ?? null;
-            return (
-              <tr key={name}>
-                <td className="clip insight-name">
-                  <NameLink dimension={dimension} name={name} others={names} time={{ ...asked.time }} />
-                </td>
-                <td className="end">
-                  <Money value={row.waste_usd} />
-                </td>
-                <td className="end">
-                  <Percent value={row.waste_share} />
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+      <PlainTable
+        rows={shown}
+        toKey={(row) => row[dimension] ?? ''}
+        columns={[
+          {
+            head: title,
+            className: 'clip insight-name',
+            cell: (row) => (
+              <NameLink dimension={dimension} name={row[dimension] ?? null} others={names} time={{ ...asked.time }} />
+            ),
+          },
+          { head: 'Waste', isFigure: true, cell: ({ waste_usd }) => <Money value={waste_usd} /> },
+          { head: 'Of cost', isFigure: true, cell: ({ waste_share }) => <Percent value={waste_share} /> },
+        ]}
+      />
     </div>
   );
 }

@@ -1,3 +1,4 @@
+import type { SessionsReport } from '@recount/contract';
 import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
@@ -5,8 +6,8 @@ import { ExportMenu, toFigureColumns, toTextColumn } from '../../parts/export-me
 import type { ViewQuery } from '../../parts/use-view.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { Duration, Money } from '../../ui/figures.tsx';
+import { type PlainColumn, PlainTable } from '../../ui/plain-table.tsx';
 import { Answered } from '../../ui/states.tsx';
-import { TableHead } from '../../ui/table-head.tsx';
 
 const SHOWN_ROWS = 8;
 
@@ -17,6 +18,23 @@ const FILE_COLUMNS = [
     { kind: 'duration', label: 'Active ms', path: 'active_ms' },
     { kind: 'money', label: 'Cost', path: 'cost_usd' },
   ]),
+];
+
+const COLUMNS: readonly PlainColumn<SessionsReport['most_expensive'][number]>[] = [
+  {
+    head: 'Session',
+    className: 'clip top-name',
+    cell: ({ session_id, title, is_subagent }) => (
+      <>
+        {is_subagent && <span className="tag">sub-agent</span>}{' '}
+        <Link to="/sessions/$sessionId" params={{ sessionId: session_id } as never} title={title ?? session_id}>
+          {toVisible(title ?? session_id)}
+        </Link>
+      </>
+    ),
+  },
+  { head: 'Active', isFigure: true, cell: ({ active_ms }) => <Duration ms={active_ms} /> },
+  { head: 'Cost', isFigure: true, cell: ({ cost_usd }) => <Money value={cost_usd} /> },
 ];
 
 export function TopSessions({ query, time }: { query: ViewQuery; time: Record<string, string> }): ReactNode {
@@ -37,31 +55,7 @@ export function TopSessions({ query, time }: { query: ViewQuery; time: Record<st
       </div>
       <Answered of={report}>
         {({ most_expensive: sessions }) => (
-          <table className="plain-table">
-            <TableHead columns={['Session', 'Active', 'Cost']} />
-            <tbody>
-              {sessions.map(({ session_id, title, active_ms, cost_usd, is_subagent }) => (
-                <tr key={session_id}>
-                  <td className="clip top-name">
-                    {is_subagent && <span className="tag">sub-agent</span>}{' '}
-                    <Link
-                      to="/sessions/$sessionId"
-                      params={{ sessionId: session_id } as never}
-                      title={title ?? session_id}
-                    >
-                      {toVisible(title ?? session_id)}
-                    </Link>
-                  </td>
-                  <td className="end">
-                    <Duration ms={active_ms} />
-                  </td>
-                  <td className="end">
-                    <Money value={cost_usd} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <PlainTable columns={COLUMNS} rows={sessions} toKey={({ session_id }) => session_id} />
         )}
       </Answered>
     </section>

@@ -1,10 +1,9 @@
 import type { SessionDetail } from '@recount/contract';
 import { useMutation } from '@tanstack/react-query';
-import type { FormEvent, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { type Body, send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
-import { DialogButtons } from '../../ui/dialog-buttons.tsx';
-import { Modal } from '../../ui/modal.tsx';
+import { FormDialog } from '../../ui/form.tsx';
 
 type AnnotationChange = Body<'/v1/sessions/{session_id}', 'patch'>;
 
@@ -36,38 +35,36 @@ export function AnnotationDialog({ session, close }: { session: SessionDetail; c
       close();
     },
   });
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    change.mutate(readChange(event.currentTarget));
-  };
   return (
-    <Modal title="Rename, tag or note this session" close={close}>
-      <form className="modal-form" onSubmit={submit}>
-        <label>
-          Title
-          <input
-            name="title"
-            defaultValue={session.given_title ?? ''}
-            placeholder={session.title}
-            maxLength={MAX_TITLE_LENGTH}
-          />
-        </label>
-        <label>
-          Tags, separated by commas
-          <input name="tags" defaultValue={session.tags.join(', ')} maxLength={MAX_TAGS_LENGTH} list="known-tags" />
-        </label>
-        <datalist id="known-tags">
-          {known.data?.tags.map(({ tag }) => (
-            <option key={tag} value={tag} />
-          ))}
-        </datalist>
-        <label>
-          Note
-          <textarea name="note" rows={5} defaultValue={session.note ?? ''} maxLength={MAX_NOTE_LENGTH} />
-        </label>
-        <p className="muted">Everyone in this workspace sees it. It stays when the session grows.</p>
-        <DialogButtons label="Save" of={change} close={close} />
-      </form>
-    </Modal>
+    <FormDialog
+      title="Rename, tag or note this session"
+      of={change}
+      submit={(form) => change.mutate(readChange(form))}
+      close={close}
+    >
+      <label>
+        Title
+        <input
+          name="title"
+          defaultValue={session.given_title ?? ''}
+          placeholder={session.title}
+          maxLength={MAX_TITLE_LENGTH}
+        />
+      </label>
+      <label>
+        Tags, separated by commas
+        <input name="tags" defaultValue={session.tags.join(', ')} maxLength={MAX_TAGS_LENGTH} list="known-tags" />
+      </label>
+      <datalist id="known-tags">
+        {known.data?.tags.map(({ tag }) => (
+          <option key={tag} value={tag} />
+        ))}
+      </datalist>
+      <label>
+        Note
+        <textarea name="note" rows={5} defaultValue={session.note ?? ''} maxLength={MAX_NOTE_LENGTH} />
+      </label>
+      <p className="muted">Everyone in this workspace sees it. It stays when the session grows.</p>
+    </FormDialog>
   );
 }

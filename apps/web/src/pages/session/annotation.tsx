@@ -3,15 +3,15 @@ import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { send } from '../../server-data/client.ts';
-import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
+import { queryClient } from '../../server-data/use-answer.ts';
+import { useIsAdmin } from '../../server-data/use-shows.ts';
 import { Failure } from '../../ui/states.tsx';
 
 const AnnotationDialog = lazy(async () => ({ default: (await import('./annotation-dialog.tsx')).AnnotationDialog }));
 
 /** The session's title with its star, tags and note, which admins change here. */
 export function AnnotatedTitle({ session }: { session: SessionDetail }): ReactNode {
-  const whoami = useAnswer('/v1/whoami', {});
-  const mayChange = whoami.data?.scopes.includes('admin') ?? false;
+  const mayChange = useIsAdmin();
   const [isOpen, setOpen] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const { session_id, is_starred: isStarred, tags, note } = session;

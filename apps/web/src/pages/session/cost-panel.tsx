@@ -7,8 +7,8 @@ import { toShortModel } from '../../format/values.ts';
 import { ExportMenu, toFigureColumns, toTextColumn } from '../../parts/export-menu.tsx';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { Count, Duration, Money, Time, Tokens } from '../../ui/figures.tsx';
+import { PlainTable } from '../../ui/plain-table.tsx';
 import { Answered } from '../../ui/states.tsx';
-import { TableHead } from '../../ui/table-head.tsx';
 
 /** Cache breaks that are listed. */
 const MAX_BREAKS = 10;
@@ -79,85 +79,67 @@ export function CostPanel({ session, outline }: { session: SessionDetail; outlin
 function Parts({ costs, total }: { costs: SessionCosts; total: number | null }): ReactNode {
   const isOther = Math.abs(costs.other_cost_usd) > 1e-9;
   return (
-    <table>
-      <caption>Cost by token class and model, at list prices</caption>
-      <TableHead
-        columns={['Tokens of', 'Model', 'Tokens', '$ / million', 'Cost', 'Share']}
-        textColumns={2}
-        figureClass="figure"
-      />
-      <tbody>
-        {costs.parts.map((part) => (
-          <tr key={`${part.model} ${toPartName(part)}`}>
-            <td>{toPartName(part)}</td>
-            <td title={part.model ?? ''}>{part.model === null ? 'no model' : toVisible(toShortModel(part.model))}</td>
-            <td className="figure">
-              <Tokens value={part.tokens} />
-            </td>
-            <td className="figure">{toRate(part)}</td>
-            <td className="figure">{part.lowest_rate_usd === null ? 'unpriced' : <Money value={part.cost_usd} />}</td>
-            <td className="figure">{toShare(part.cost_usd, total)}</td>
-          </tr>
-        ))}
-        {isOther && (
-          <tr>
-            <td colSpan={4}>Searches, and what the agent reports</td>
-            <td className="figure">
-              <Money value={costs.other_cost_usd} />
-            </td>
-            <td className="figure">{toShare(costs.other_cost_usd, total)}</td>
-          </tr>
-        )}
-      </tbody>
-    </table>
+    <PlainTable
+      className=""
+      figureClass="figure"
+      caption="Cost by token class and model, at list prices"
+      rows={costs.parts}
+      toKey={(part) => `${part.model} ${toPartName(part)}`}
+      columns={[
+        { head: 'Tokens of', cell: toPartName },
+        {
+          head: 'Model',
+          title: ({ model }) => model ?? '',
+          cell: ({ model }) => (model === null ? 'no model' : toVisible(toShortModel(model))),
+        },
+        { head: 'Tokens', isFigure: true, cell: ({ tokens }) => <Tokens value={tokens} /> },
+        { head: '$ / million', isFigure: true, cell: toRate },
+        {
+          head: 'Cost',
+          isFigure: true,
+          cell: (part) => (part.lowest_rate_usd === null ? 'unpriced' : <Money value={part.cost_usd} />),
+        },
+        { head: 'Share', isFigure: true, cell: ({ cost_usd }) => toShare(cost_usd, total) },
+      ]}
+    >
+      {isOther && (
+        <tr>
+          <td colSpan={4}>Searches, and what the agent reports</td>
+          <td className="figure">
+            <Money value={costs.other_cost_usd} />
+          </td>
+          <td className="figure">{toShare(costs.other_cost_usd, total)}</td>
+        </tr>
+      )}
+    </PlainTable>
   );
 }
 
 const ExpensiveTurns = ({ costs }: { costs: SessionCosts }): ReactNode => (
-  <table>
-    <caption>Most expensive turns</caption>
-    <thead>
-      <tr>
-        <th scope="col">Turn</th>
-        <th scope="col" className="figure">
-          Read
-        </th>
-        <th scope="col" className="figure">
-          Cache write
-        </th>
-        <th scope="col" className="figure">
-          Output
-        </th>
-        <th scope="col" className="figure">
-          Cost
-        </th>
-      </tr>
-    </thead>
-    <tbody>
-      {costs.most_expensive.map(({ line_number, message_id, timestamp, is_own, ...turn }) => (
-        <tr key={line_number}>
-          <td>
+  <PlainTable
+    className=""
+    figureClass="figure"
+    caption="Most expensive turns"
+    rows={costs.most_expensive}
+    toKey={({ line_number }) => line_number}
+    columns={[
+      {
+        head: 'Turn',
+        cell: ({ line_number, message_id, timestamp, is_own }) => (
+          <>
             <MessageLink id={message_id}>
               line {line_number.toLocaleString()}, <Time iso={timestamp} />
             </MessageLink>
             {!is_own && <span className="tag">shared</span>}
-          </td>
-          <td className="figure">
-            <Tokens value={turn.cache_read + turn.tokens_in} />
-          </td>
-          <td className="figure">
-            <Tokens value={turn.cache_write} />
-          </td>
-          <td className="figure">
-            <Tokens value={turn.tokens_out} />
-          </td>
-          <td className="figure">
-            <Money value={turn.cost_usd} />
-          </td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
+          </>
+        ),
+      },
+      { head: 'Read', isFigure: true, cell: (turn) => <Tokens value={turn.cache_read + turn.tokens_in} /> },
+      { head: 'Cache write', isFigure: true, cell: ({ cache_write }) => <Tokens value={cache_write} /> },
+      { head: 'Output', isFigure: true, cell: ({ tokens_out }) => <Tokens value={tokens_out} /> },
+      { head: 'Cost', isFigure: true, cell: ({ cost_usd }) => <Money value={cost_usd} /> },
+    ]}
+  />
 );
 
 /** Leads to a message on this page, if it has rows. */

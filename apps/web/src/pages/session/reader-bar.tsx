@@ -3,6 +3,7 @@ import { lazy, type ReactNode, type Ref, Suspense, useEffect, useState } from 'r
 import { TIME_ZONE } from '../../format/values.ts';
 import { request, toUrl } from '../../server-data/client.ts';
 import type { Expansion } from '../../transcript/expansion.ts';
+import { Form } from '../../ui/form.tsx';
 import { useUrlState } from '../../ui/use-url-state.ts';
 
 const Timeline = lazy(async () => ({ default: (await import('./timeline.tsx')).Timeline }));
@@ -73,13 +74,7 @@ export function ReaderBar({
         >
           Printable page
         </a>
-        <form
-          className="row find"
-          onSubmit={(event) => {
-            event.preventDefault();
-            goToFound(1);
-          }}
-        >
+        <Form className="row find" submit={() => goToFound(1)}>
           <FindField goToPrevious={() => goToFound(-1)} />
           {found !== undefined && (
             <>
@@ -89,7 +84,7 @@ export function ReaderBar({
               {found.length > 0 && <Jump label="match" isLabelShown={false} jump={goToFound} />}
             </>
           )}
-        </form>
+        </Form>
       </div>
     </div>
   );

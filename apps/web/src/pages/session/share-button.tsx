@@ -1,13 +1,13 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react';
-import { useAnswer } from '../../server-data/use-answer.ts';
+import { useIsAdmin } from '../../server-data/use-shows.ts';
 
 const Sharing = lazy(async () => ({ default: (await import('./sharing.tsx')).Sharing }));
 
 /** Opens the dialog of links to a session, for keys that may create and revoke them. */
 export function ShareButton({ sessionId }: { sessionId: string }): ReactNode {
-  const whoami = useAnswer('/v1/whoami', {});
+  const isAdmin = useIsAdmin();
   const [isOpen, setOpen] = useState(false);
-  if (!whoami.data?.scopes.includes('admin')) return null;
+  if (!isAdmin) return null;
   return (
     <>
       <button type="button" onClick={() => setOpen(true)}>

@@ -1,11 +1,12 @@
 import type { Share } from '@recount/contract';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { formatCounted, TIME_ZONE } from '../../format/values.ts';
 import { type Body, send, toUrl } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
 import { DialogButtons } from '../../ui/dialog-buttons.tsx';
 import { Time } from '../../ui/figures.tsx';
+import { Form } from '../../ui/form.tsx';
 import { LifetimeChoice } from '../../ui/lifetime-choice.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { ShownOnce } from '../../ui/shown-once.tsx';
@@ -22,9 +23,8 @@ export function Sharing({ sessionId, close }: { sessionId: string; close: () => 
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['/v1/shares'] }),
   });
   const [isSanitized, setSanitized] = useState(false);
-  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const days = Number(new FormData(event.currentTarget).get('days'));
+  const submit = (form: HTMLFormElement): void => {
+    const days = Number(new FormData(form).get('days'));
     share.mutate({ expires_in_days: days, sanitize: isSanitized, time_zone: TIME_ZONE });
   };
   if (share.data !== undefined) {
@@ -49,14 +49,14 @@ export function Sharing({ sessionId, close }: { sessionId: string; close: () => 
         Anyone with the link can read the session and its sub-agents as they are now, without a key. Detected secrets
         are redacted. <a href={preview}>Preview the page</a> before sharing.
       </p>
-      <form className="modal-form" onSubmit={onSubmit}>
+      <Form className="modal-form" submit={submit}>
         <LifetimeChoice />
         <label className="row">
           <input type="checkbox" checked={isSanitized} onChange={({ target }) => setSanitized(target.checked)} />
           Hide content (structure only)
         </label>
         <DialogButtons label={share.isPending ? 'Creating the link …' : 'Create link'} of={share} close={close} />
-      </form>
+      </Form>
       <Links sessionId={sessionId} />
     </Modal>
   );

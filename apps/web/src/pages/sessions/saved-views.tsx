@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { NO_VIEW } from '../../format/dimensions.ts';
 import { Dropdown } from '../../ui/dropdown.tsx';
+import { Form } from '../../ui/form.tsx';
 import { readStoredViews, type StoredView, storeViews } from '../../ui/stored-views.ts';
 import { parseSearch, stringifySearch, type UrlState } from '../../ui/use-url-state.ts';
 
@@ -9,9 +10,7 @@ import { parseSearch, stringifySearch, type UrlState } from '../../ui/use-url-st
 export function SavedViews({ state }: { state: UrlState }): ReactNode {
   const [views, setViews] = useState(readStoredViews);
   const keep = (next: StoredView[]): void => setViews(storeViews(next));
-  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const form = event.currentTarget;
+  const submit = (form: HTMLFormElement): void => {
     const name = String(new FormData(form).get('name')).trim();
     if (name === '') return;
     const others = views.filter((view) => view.name !== name);
@@ -38,10 +37,10 @@ export function SavedViews({ state }: { state: UrlState }): ReactNode {
               </button>
             </div>
           ))}
-          <form className="row" onSubmit={onSubmit}>
+          <Form className="row" submit={submit}>
             <input name="name" aria-label="Name of the view" placeholder="Name" maxLength={80} required />
             <button type="submit">Save</button>
-          </form>
+          </Form>
         </>
       )}
     </Dropdown>

@@ -1,7 +1,8 @@
 import { toReturnPath } from '@recount/contract/return-path';
-import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { ApiError, keepOwnPage, keepPageSecret, leaveDemo, send } from '../../server-data/client.ts';
 import { queryClient, useAnswer } from '../../server-data/use-answer.ts';
+import { Form } from '../../ui/form.tsx';
 import { useUrlState } from '../../ui/use-url-state.ts';
 import { finishSignIn, isProviderAnswer, openProvider } from './provider-sign-in.ts';
 
@@ -81,13 +82,11 @@ export function SignInPage(): ReactNode {
   const [{ next, demo }] = useUrlState();
   const providers = useAnswer('/v1/sign-in/providers', {}).data?.providers ?? [];
   const { accept, fault, invitation, isBusy, run } = useSignIn(next, demo);
-  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    run(signIn('/v1/sign-in', String(new FormData(event.currentTarget).get('key') ?? '').trim(), next), true);
-  };
+  const submit = (form: HTMLFormElement): void =>
+    run(signIn('/v1/sign-in', String(new FormData(form).get('key') ?? '').trim(), next), true);
   if (invitation !== undefined) return <Invitation accept={() => accept(invitation)} />;
   return (
-    <form className="sign-in" onSubmit={onSubmit}>
+    <Form className="sign-in" submit={submit}>
       <h1>recount</h1>
       {providers.map(({ id, name }) => (
         <button
@@ -110,7 +109,7 @@ export function SignInPage(): ReactNode {
         Use a key that reads, or a link that an admin makes for you. You stay signed in for 30 days, or 7 days without
         use, and at most as long as the key is valid. The browser does not keep the key.
       </p>
-    </form>
+    </Form>
   );
 }
 

@@ -2,14 +2,14 @@ import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { toSubjectPath } from '../../format/dimensions.ts';
 import { RenameRepositories } from '../../parts/rename-repositories.tsx';
-import { useAnswer } from '../../server-data/use-answer.ts';
+import { useIsAdmin } from '../../server-data/use-shows.ts';
 
 /** Renames or merges the repository of the page, for those who may; then opens the page of its new name. */
 export function RenameButton({ name }: { name: string }): ReactNode {
-  const whoami = useAnswer('/v1/whoami', {});
+  const isAdmin = useIsAdmin();
   const [isOpen, setIsOpen] = useState(false);
   const navigate = useNavigate();
-  if (!whoami.data?.scopes.includes('admin')) return null;
+  if (!isAdmin) return null;
   const open = (newName: string): void => {
     setIsOpen(false);
     const to = toSubjectPath({ name: 'repository' });

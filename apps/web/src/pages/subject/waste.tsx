@@ -6,8 +6,8 @@ import { type ExportColumn, ExportMenu, toFigureColumns, toTextColumn } from '..
 import type { View } from '../../parts/use-view.ts';
 import { useAnswer } from '../../server-data/use-answer.ts';
 import { Count, Money, Tokens } from '../../ui/figures.tsx';
+import { PlainTable } from '../../ui/plain-table.tsx';
 import { Answered } from '../../ui/states.tsx';
-import { TableHead } from '../../ui/table-head.tsx';
 import { KINDS, WASTE_KINDS } from '../insights/finding-kinds.ts';
 
 const COLUMNS: readonly ExportColumn[] = [
@@ -67,33 +67,34 @@ export function Waste({ view: { query, time } }: { view: View }): ReactNode {
 }
 
 const WasteTable = ({ found, time }: { found: FindingsReport['kinds']; time: View['time'] }): ReactNode => (
-  <table className="plain-table waste">
-    <TableHead columns={['Finding', 'Times', 'Sessions', 'Cost']} />
-    <tbody>
-      {found.map(({ kind, findings, sessions, cost_usd, estimated_tokens }) => (
-        <tr key={kind}>
-          <td className="part-name">
-            <Link to="/insights" search={{ ...time, kind } as never} title={KINDS[kind].explanation}>
-              {KINDS[kind].label}
-            </Link>
-          </td>
-          <td className="end">
-            <Count value={findings} />
-          </td>
-          <td className="end">
-            <Count value={sessions} />
-          </td>
-          <td className="end">
-            {KINDS[kind].figures.includes('cost') ? (
-              <Money value={cost_usd} />
-            ) : (
-              <>
-                ≈ <Tokens value={estimated_tokens} /> tokens
-              </>
-            )}
-          </td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
+  <PlainTable
+    className="plain-table waste"
+    rows={found}
+    toKey={({ kind }) => kind}
+    columns={[
+      {
+        head: 'Finding',
+        className: 'part-name',
+        cell: ({ kind }) => (
+          <Link to="/insights" search={{ ...time, kind } as never} title={KINDS[kind].explanation}>
+            {KINDS[kind].label}
+          </Link>
+        ),
+      },
+      { head: 'Times', isFigure: true, cell: ({ findings }) => <Count value={findings} /> },
+      { head: 'Sessions', isFigure: true, cell: ({ sessions }) => <Count value={sessions} /> },
+      {
+        head: 'Cost',
+        isFigure: true,
+        cell: ({ kind, cost_usd, estimated_tokens }) =>
+          KINDS[kind].figures.includes('cost') ? (
+            <Money value={cost_usd} />
+          ) : (
+            <>
+              ≈ <Tokens value={estimated_tokens} /> tokens
+            </>
+          ),
+      },
+    ]}
+  />
 );
