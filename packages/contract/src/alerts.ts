@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DELIVERY_EVENTS, DELIVERY_STATES, DESTINATION_KINDS } from './choices.ts';
-import { countField, nextCursorField, pageQueryFields, text, timestampField } from './fields.ts';
+import { countField, nextCursorField, pageQueryFields, text, timestampField, titleField } from './fields.ts';
 
 const MAX_NAME_LENGTH = 100;
 const MAX_URL_LENGTH = 2000;
@@ -8,12 +8,6 @@ const MAX_ADDRESSES = 20;
 const MAX_ADDRESS_LENGTH = 254;
 const MAX_NAMED_DESTINATIONS = 50;
 
-const nameField = text(MAX_NAME_LENGTH)
-  .refine(
-    (value) => !/[\p{Cc}\u2028\u2029]/u.test(value) && value.trim() === value,
-    'One line, without spaces at its ends',
-  )
-  .describe('What people call it; unique in the workspace');
 const urlField = z.url().max(MAX_URL_LENGTH);
 const addressField = z.email().max(MAX_ADDRESS_LENGTH);
 
@@ -21,17 +15,17 @@ export const destinationRequestSchema = z
   .discriminatedUnion('kind', [
     z.strictObject({
       kind: z.literal('slack').describe('Incoming webhook of Slack, Mattermost and others that accept `{"text": "…"}`'),
-      name: nameField,
+      name: titleField,
       url: urlField.describe('It is a secret: it is stored encrypted, and no answer has it'),
     }),
     z.strictObject({
       kind: z.literal('webhook').describe('JSON, signed as the Standard Webhooks specification says'),
-      name: nameField,
+      name: titleField,
       url: urlField.describe('Stored encrypted; no answer has it'),
     }),
     z.strictObject({
       kind: z.literal('email'),
-      name: nameField,
+      name: titleField,
       addresses: z
         .array(addressField)
         .min(1)

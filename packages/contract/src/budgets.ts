@@ -10,7 +10,7 @@ import {
   DEFAULT_THRESHOLDS,
   SUBAGENT_FILTERS,
 } from './choices.ts';
-import { countField, nextCursorField, pageQueryFields, text, timestampField } from './fields.ts';
+import { countField, nextCursorField, pageQueryFields, text, timestampField, titleField } from './fields.ts';
 
 const MAX_NAME_LENGTH = 100;
 /** Far below any price, and far above what the column rounds to 0. */
@@ -20,12 +20,6 @@ const MAX_PERCENT = 1000;
 const MAX_THRESHOLDS = 10;
 const MAX_FACTOR = 1000;
 
-const nameField = text(MAX_NAME_LENGTH)
-  .refine(
-    (value) => !/[\p{Cc}\u2028\u2029]/u.test(value) && value.trim() === value,
-    'One line, without spaces at its ends',
-  )
-  .describe('What people call it; unique in the workspace');
 const amountField = z
   .number()
   .min(MIN_AMOUNT)
@@ -66,7 +60,7 @@ export const keptFiltersSchema = z
 
 export const budgetRequestSchema = z
   .strictObject({
-    name: nameField,
+    name: titleField,
     period: z.enum(BUDGET_PERIODS).default('month').describe('Weeks begin on Monday'),
     time_zone: timeZoneField,
     unit: z.enum(BUDGET_UNITS).default('usd'),
@@ -83,7 +77,7 @@ export type BudgetRequest = z.input<typeof budgetRequestSchema>;
 
 export const budgetChangeSchema = z
   .strictObject({
-    name: nameField,
+    name: titleField,
     amount: amountField,
     thresholds: thresholdsField,
     forecast_percent: forecastField,

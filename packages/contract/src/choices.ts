@@ -25,6 +25,19 @@ export const CALL_KEYS = [...TIMES, 'model', ...OF_SESSION, 'session', 'tool', '
 export const GROUP_KEYS = [...USAGE_KEYS, 'tool', 'tool_kind'] as const;
 export type GroupKey = (typeof GROUP_KEYS)[number];
 
+export const EXPORT_DATASETS = ['usage', 'messages', 'sessions'] as const;
+export const EXPORT_FORMATS = ['csv', 'ndjson', 'parquet'] as const;
+/** Formats of the document that shows a session. */
+export const DOCUMENT_FORMATS = ['html', 'markdown', 'json'] as const;
+export type DocumentFormat = (typeof DOCUMENT_FORMATS)[number];
+
+export const TRANSCRIPT_STATUSES = ['queued', 'processing', 'ingested', 'superseded', 'failed'] as const;
+export const LIVE_STREAM_STATES = ['open', 'closing', 'closed'] as const;
+export const REDACTION_MODES = ['off', 'rows', 'rows-and-raw'] as const;
+export const PEOPLE_SOURCES = ['manual', 'csv', 'claim'] as const;
+export const MAINTENANCE_CHECKS = ['doctor', 'verify'] as const;
+export const REPRICE_STATES = ['queued', 'running', 'done', 'failed', 'interrupted', 'cancelled'] as const;
+
 export const SUBAGENT_FILTERS = ['include', 'exclude', 'only'] as const;
 
 export const FINDING_KINDS = [

@@ -3,17 +3,12 @@ import { deliverySchema, destinationIdsField } from './alerts.ts';
 import { timeZoneField } from './analytics-query.ts';
 import { keptFiltersSchema } from './budgets.ts';
 import { DIGEST_PERIODS } from './choices.ts';
-import { countField, text, timestampField } from './fields.ts';
+import { countField, text, timestampField, titleField } from './fields.ts';
 
 const MAX_NAME_LENGTH = 100;
 
 const fields = {
-  name: text(MAX_NAME_LENGTH)
-    .refine(
-      (value) => !/[\p{Cc}\u2028\u2029]/u.test(value) && value.trim() === value,
-      'One line, without spaces at its ends',
-    )
-    .describe('What people call it; unique in the workspace'),
+  name: titleField,
   period: z.enum(DIGEST_PERIODS).describe('Weeks begin on Monday'),
   filters: keptFiltersSchema,
   destination_ids: destinationIdsField.describe('Destinations that get it; null for all'),

@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { reportFilterFields } from './analytics-query.ts';
-
-export const EXPORT_DATASETS = ['usage', 'messages', 'sessions'] as const;
-const EXPORT_FORMATS = ['csv', 'ndjson', 'parquet'] as const;
+import { EXPORT_FORMATS } from './choices.ts';
 
 export const exportQuerySchema = z.strictObject({
   ...reportFilterFields,

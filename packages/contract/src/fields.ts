@@ -11,6 +11,16 @@ export const text = (maxLength: number) =>
     .max(maxLength)
     .refine((value) => !value.includes('\0'), 'NUL characters are not allowed');
 
+/** A text that people see on one line. */
+export const singleLine = (maxLength: number) =>
+  text(maxLength).refine(
+    (value) => !/[\p{Cc}\u2028\u2029]/u.test(value) && value.trim() === value,
+    'One line, without spaces at its ends',
+  );
+
+/** The name of a budget, digest or destination. */
+export const titleField = singleLine(100).describe('What people call it; unique in the workspace');
+
 const sessionIdText =
   'Session id, as the agent gave it; a sub-agent has its own, made of its parent session and its agent id';
 

@@ -1,5 +1,6 @@
 import { DEFAULT_AGENT_ID, RUNNABLE_AGENTS } from '@recount/core';
 import { z } from 'zod';
+import { LIVE_STREAM_STATES } from './choices.ts';
 import {
   countField,
   MAX_PATH_LENGTH,
@@ -80,8 +81,6 @@ export const liveHeadersSchema = z.object({
 });
 
 export const liveOffsetQuerySchema = z.strictObject({ stream: streamIdField });
-
-const LIVE_STREAM_STATES = ['open', 'closing', 'closed'] as const;
 
 const liveStreamStateSchema = z.enum(LIVE_STREAM_STATES).meta({
   id: 'LiveStreamState',

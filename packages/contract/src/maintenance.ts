@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAINTENANCE_CHECKS } from './choices.ts';
 import { countField, text, timestampField } from './fields.ts';
 
 /** Kinds of the doctor's findings, as `recount doctor --json` names it. */
@@ -106,7 +107,7 @@ const verifyReportSchema = z
 export type VerifyReport = z.infer<typeof verifyReportSchema>;
 
 const kindField = z
-  .enum(['doctor', 'verify'])
+  .enum(MAINTENANCE_CHECKS)
   .describe('`doctor` compares raw store, database and queue; `verify` counts all figures again');
 const scopeField = z
   .enum(['workspace', 'installation'])

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PEOPLE_SOURCES } from './choices.ts';
 import { countField, flagField, nameText, nextCursorField, pageQueryFields, text, timestampField } from './fields.ts';
 import { knownCostField } from './usage-figures.ts';
 
@@ -39,7 +40,7 @@ export const personSchema = z
     joined_on: z.string().nullable().describe('First day'),
     left_on: z.string().nullable().describe('Last day'),
     notes: z.string().nullable(),
-    source: z.enum(['manual', 'csv', 'claim']).describe('Who added them: an admin, a file, an identity provider'),
+    source: z.enum(PEOPLE_SOURCES).describe('Who added them: an admin, a file, an identity provider'),
     memberships: z
       .array(z.object(membershipFields))
       .describe(

@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import { meantNamesSchema, namesField, reportLimitField } from './analytics-query.ts';
-import { countField, MAX_PATH_LENGTH, text, timestampField } from './fields.ts';
+import { countField, MAX_PATH_LENGTH, singleLine, text, timestampField } from './fields.ts';
 import { costField } from './usage-figures.ts';
 
 /** Longest new name. */
 const MAX_REPOSITORY_NAME_LENGTH = 255;
 /** Repositories that one request renames. */
 const MAX_RENAMED_TOGETHER = 100;
-
-const isSingleLine = (value: string): boolean => !/[\p{Cc}\u2028\u2029]/u.test(value) && value.trim() === value;
 
 export const repositoriesQuerySchema = z.strictObject({
   repository: namesField(text(MAX_PATH_LENGTH), 'Repository'),
@@ -44,9 +42,9 @@ export const repositoryRenameRequestSchema = z
       .min(1)
       .max(MAX_RENAMED_TOGETHER)
       .describe('Full names, or parts that match one repository each'),
-    new_name: text(MAX_REPOSITORY_NAME_LENGTH)
-      .refine(isSingleLine, 'One line, without spaces at its ends')
-      .describe('Their name from now on, which another repository may have. The address of a remote becomes its name'),
+    new_name: singleLine(MAX_REPOSITORY_NAME_LENGTH).describe(
+      'Their name from now on, which another repository may have. The address of a remote becomes its name',
+    ),
   })
   .meta({ id: 'RepositoryRenameRequest', description: 'Repositories to rename, or to merge' });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { countField, text } from './fields.ts';
+import { countField, singleLine, text } from './fields.ts';
 
 const MAX_GIVEN_TITLE_LENGTH = 120;
 const MAX_TAG_LENGTH = 50;
@@ -8,11 +8,8 @@ const MAX_NOTE_LENGTH = 4000;
 /** Tags that `GET /v1/session-tags` lists. */
 export const MAX_LISTED_TAGS = 1000;
 
-const isSingleLine = (value: string): boolean => !/[\p{Cc}\u2028\u2029]/u.test(value) && value.trim() === value;
-const SINGLE_LINE = 'One line, without spaces at its ends';
-
 /** A tag in requests. */
-export const tagText = text(MAX_TAG_LENGTH).refine(isSingleLine, SINGLE_LINE);
+export const tagText = singleLine(MAX_TAG_LENGTH);
 
 export const annotationFields = {
   given_title: z.string().nullable().describe('Title that a person gave it, which `title` then is; null if none'),
@@ -23,8 +20,7 @@ export const annotationFields = {
 
 export const annotationChangeSchema = z
   .strictObject({
-    given_title: text(MAX_GIVEN_TITLE_LENGTH)
-      .refine(isSingleLine, SINGLE_LINE)
+    given_title: singleLine(MAX_GIVEN_TITLE_LENGTH)
       .nullable()
       .describe(`Shown as its title, at most ${MAX_GIVEN_TITLE_LENGTH} characters; null: the agent’s own again`),
     is_starred: z.boolean(),

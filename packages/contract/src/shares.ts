@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { namesField, reportFilterFields, timeZoneField } from './analytics-query.ts';
+import { DOCUMENT_FORMATS } from './choices.ts';
 import {
   countField,
   flagField,
@@ -16,9 +17,6 @@ import { REPORT_NAMES, REPORTS } from './reports/registry.ts';
 import { REPORT_SUBJECTS } from './reports/report-dimensions.ts';
 import { REPORT_PAGES } from './reports/report-pages.ts';
 import { sessionSchema } from './sessions.ts';
-
-const DOCUMENT_FORMATS = ['html', 'markdown', 'json'] as const;
-export type DocumentFormat = (typeof DOCUMENT_FORMATS)[number];
 
 const lineParameter = z.coerce.number().int().min(1);
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { TRANSCRIPT_STATUSES } from './choices.ts';
 import {
   countField,
   flagField,
@@ -18,8 +19,6 @@ import {
 import { figureFields } from './usage-figures.ts';
 
 const MAX_UPLOADER_LENGTH = 100;
-
-export const TRANSCRIPT_STATUSES = ['queued', 'processing', 'ingested', 'superseded', 'failed'] as const;
 
 export const transcriptStatusSchema = z.enum(TRANSCRIPT_STATUSES).meta({
   id: 'TranscriptStatus',

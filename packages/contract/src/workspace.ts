@@ -9,6 +9,7 @@ import {
   SIGN_IN_LINK_MS,
   TEXT_READERS,
 } from './access.ts';
+import { REDACTION_MODES, REPRICE_STATES } from './choices.ts';
 import {
   countField,
   momentField,
@@ -278,9 +279,7 @@ const repriceSumsSchema = z
 
 const repriceRunSchema = z
   .object({
-    state: z
-      .enum(['queued', 'running', 'done', 'failed', 'interrupted', 'cancelled'])
-      .describe('`queued` waits for a worker, also if the one before has died'),
+    state: z.enum(REPRICE_STATES).describe('`queued` waits for a worker, also if the one before has died'),
     models: z.array(z.string()).describe('Names of models, which may end in `*`; empty means all'),
     actor: z.string().describe('Who started it, as the audit log has it'),
     started_at: timestampField,
@@ -331,7 +330,7 @@ export type WorkspacePricesChange = z.infer<typeof workspacePricesChangeSchema>;
 const MAX_AGE_DAYS = 36_500;
 
 const redactionField = z
-  .enum(['off', 'rows', 'rows-and-raw'])
+  .enum(REDACTION_MODES)
   .describe(
     [
       'What happens to detected secrets. `off` means nothing.',

@@ -1,4 +1,5 @@
 export { API_KEY_SCOPES, type ApiKeyScope, type DeviceScope } from '@recount/contract/access';
+export { TRANSCRIPT_STATUSES } from '@recount/contract/choices';
 export * from './alerts/deliveries.ts';
 export * from './alerts/destinations.ts';
 export * from './attachments/delete-attachments.ts';
@@ -87,11 +88,11 @@ export {
   migrateDatabase,
   SchemaVersionError,
 } from './migrations/migrate-database.ts';
-export type { PeopleScope } from './people/lock-people.ts';
 export * from './people/own-names.ts';
 export * from './people/people.ts';
 export { PeopleError, type PeopleErrorCode } from './people/people-errors.ts';
 export * from './people/people-record.ts';
+export type { PeopleScope } from './people/people-scope.ts';
 export { type AccountKey, type AdmittedAccount, admitAccount } from './people/provider-accounts.ts';
 export * from './people/read-people.ts';
 export * from './people/show-people.ts';
@@ -100,7 +101,7 @@ export * from './reports/index.ts';
 export type { AttachmentRow } from './schema/attachments.ts';
 export { type LiveStreamState, SEVERAL_UPLOADERS } from './schema/live.ts';
 export type { SearchKind } from './schema/search.ts';
-export { OPERATOR, TRANSCRIPT_STATUSES, type TranscriptRow, type TranscriptStatus } from './schema/transcripts.ts';
+export { OPERATOR, type TranscriptRow, type TranscriptStatus } from './schema/transcripts.ts';
 export type { Disagreement } from './schema/usage.ts';
 export type { MaintenanceCheckKind, RedactionMode } from './schema/workspaces.ts';
 export { indexSearchBatch, type SearchBatch } from './search/index-waiting.ts';

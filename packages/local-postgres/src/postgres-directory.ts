@@ -70,7 +70,8 @@ async function replaceFile(path: string, text: string): Promise<void> {
   await syncDirectory(dirname(path));
 }
 
-async function readIfThere(path: string): Promise<string | undefined> {
+/** The text of a file; undefined if there is none. */
+export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {

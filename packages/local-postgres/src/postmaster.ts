@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { LocalPostgresError } from './local-postgres-error.ts';
+import { readIfThere } from './postgres-directory.ts';
 import { signalPostgres } from './windows-signals.ts';
 
 async function readFromProc(pid: number): Promise<string> {
@@ -71,7 +72,7 @@ const pollIntervalMs = 20;
  */
 export async function isPostmasterOf(dataDirectory: string, pid: number): Promise<boolean> {
   if (process.platform === 'win32') {
-    const text = await readPidFile(toPidFile(dataDirectory));
+    const text = await readIfThere(toPidFile(dataDirectory));
     const isNoted = text !== undefined && parsePostmasterPid(text)?.pid === pid;
     return isNoted && (await signalPostgres(pid, 'nothing'));
   }
@@ -80,18 +81,9 @@ export async function isPostmasterOf(dataDirectory: string, pid: number): Promis
 
 const toPidFile = (dataDirectory: string) => join(dataDirectory, 'postmaster.pid');
 
-async function readPidFile(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
 /** The server that runs on a data directory, if this process can see it. */
 export async function findPostmaster(dataDirectory: string): Promise<PostmasterPid | undefined> {
-  const text = await readPidFile(toPidFile(dataDirectory));
+  const text = await readIfThere(toPidFile(dataDirectory));
   const postmaster = text === undefined ? undefined : parsePostmasterPid(text);
   if (postmaster === undefined || !(await isPostmasterOf(dataDirectory, postmaster.pid))) return undefined;
   return postmaster;

@@ -1,10 +1,5 @@
-import {
-  countTranscriptsByStatus,
-  countWaitingBlocks,
-  readBacklog,
-  readSearchBacklog,
-  TRANSCRIPT_STATUSES,
-} from '@recount/db';
+import { TRANSCRIPT_STATUSES } from '@recount/contract/choices';
+import { countTranscriptsByStatus, countWaitingBlocks, readBacklog, readSearchBacklog } from '@recount/db';
 import type { IngestDependencies } from '@recount/ingest';
 import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';

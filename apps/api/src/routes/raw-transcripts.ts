@@ -14,12 +14,11 @@ import { readLineAt } from '../http/read-line.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse, toResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
-import { requireTranscript } from './transcripts.ts';
+import { noSuchTranscriptResponse, requireTranscript } from './transcripts.ts';
 
 const MEDIA_TYPE = 'application/x-ndjson';
 const lines = z.string().meta({ contentMediaType: MEDIA_TYPE });
 const nothing = z.undefined();
-const notFound = problemResponse('The workspace has no such transcript');
 const expired = problemResponse('The workspace no longer keeps its bytes');
 
 const rawSchema = {
@@ -40,7 +39,7 @@ const GET_RAW_TRANSCRIPT = {
       200: toResponse('The whole transcript', MEDIA_TYPE, lines),
       206: toResponse('The requested range; see Content-Range', MEDIA_TYPE, lines),
       304: nothing.describe('Unchanged. It changes only if secrets are removed'),
-      404: notFound,
+      404: noSuchTranscriptResponse,
       410: expired,
       416: problemResponse('The range contains no byte'),
     },
@@ -90,7 +89,7 @@ export function addRawTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 
         response: {
           200: nothing.describe('Headers only'),
           304: nothing.describe('Not changed'),
-          404: notFound,
+          404: noSuchTranscriptResponse,
           410: expired,
         },
       },

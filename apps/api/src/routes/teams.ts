@@ -1,6 +1,5 @@
 import {
   newTeamSchema,
-  type Team,
   teamChangeSchema,
   teamListSchema,
   teamParamsSchema,

@@ -8,7 +8,8 @@ import {
   transcriptSchema,
   type UploadReceipt,
 } from '@recount/contract';
-import { setTranscriptStatus, TRANSCRIPT_STATUSES } from '@recount/db';
+import { TRANSCRIPT_STATUSES } from '@recount/contract/choices';
+import { setTranscriptStatus } from '@recount/db';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectProblem } from '../testing/expect-problem.ts';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api.ts';

@@ -41,7 +41,7 @@ const FINISHED = ['ingested', 'superseded', 'failed'] as const;
 
 const MAX_NOTICES = 1000;
 
-const notFound = problemResponse('The workspace has no such transcript');
+export const noSuchTranscriptResponse = problemResponse('The workspace has no such transcript');
 
 const LIST_TRANSCRIPTS = {
   config: { scope: 'read', reveals: 'figures' },
@@ -94,7 +94,7 @@ const GET_TRANSCRIPT = {
     summary: 'Read a transcript’s status and figures',
     tags: ['transcripts'],
     params: transcriptParamsSchema,
-    response: { 200: transcriptSchema, 404: notFound },
+    response: { 200: transcriptSchema, 404: noSuchTranscriptResponse },
   },
 } as const;
 
@@ -107,7 +107,7 @@ const LIST_TRANSCRIPT_ISSUES = {
     tags: ['transcripts'],
     params: transcriptParamsSchema,
     querystring: issueListQuerySchema,
-    response: { 200: issueListSchema, 404: notFound },
+    response: { 200: issueListSchema, 404: noSuchTranscriptResponse },
   },
 } as const;
 
@@ -122,7 +122,7 @@ const REPARSE_TRANSCRIPT = {
     params: transcriptParamsSchema,
     response: {
       202: reparseReceiptSchema,
-      404: notFound,
+      404: noSuchTranscriptResponse,
       410: problemResponse('The workspace no longer keeps its bytes'),
     },
   },
@@ -137,7 +137,7 @@ const DELETE_TRANSCRIPT = {
       'Deletes its rows and its raw bytes permanently. Responses it was credited with are re-assigned to other transcripts, the primary version is chosen again, and rows of shorter versions are ingested again. Its key may upload it again, so revoke that first.',
     tags: ['transcripts'],
     params: transcriptParamsSchema,
-    response: { 204: z.undefined().describe('Deleted'), 404: notFound },
+    response: { 204: z.undefined().describe('Deleted'), 404: noSuchTranscriptResponse },
   },
 } as const;
 

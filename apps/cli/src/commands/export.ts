@@ -2,7 +2,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { PassThrough, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { DocumentFormat } from '@recount/contract';
+import { DOCUMENT_FORMATS, EXPORT_DATASETS, EXPORT_FORMATS } from '@recount/contract/choices';
 import { Argument, Command, Option } from 'commander';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { withClient } from '../connection/with-client.ts';
@@ -13,22 +13,18 @@ import { whileShowing } from '../terminal/progress-bar.ts';
 import { toTimeZone } from '../terminal/time-zone.ts';
 import { type LineRange, parseLineRange } from './share.ts';
 
-const DATASETS = ['usage', 'messages', 'sessions'] as const;
-const FORMATS = ['csv', 'ndjson', 'parquet'] as const;
-const DOCUMENT_FORMATS = ['html', 'markdown', 'json'] as const satisfies readonly DocumentFormat[];
-
 interface ExportCommandOptions extends FilterOptions, ApiOptions {
   workspace: string;
-  format?: (typeof FORMATS)[number] | (typeof DOCUMENT_FORMATS)[number];
+  format?: (typeof EXPORT_FORMATS)[number] | (typeof DOCUMENT_FORMATS)[number];
   output?: string;
   lines?: LineRange;
   sanitize?: boolean;
   redact: boolean;
 }
 
-type ExportOptions = ExportCommandOptions & { format: (typeof FORMATS)[number] };
+type ExportOptions = ExportCommandOptions & { format: (typeof EXPORT_FORMATS)[number] };
 
-type Dataset = (typeof DATASETS)[number];
+type Dataset = (typeof EXPORT_DATASETS)[number];
 
 export function createExportCommand(context: CliContext): Command {
   return addFilterOptions(
@@ -36,11 +32,11 @@ export function createExportCommand(context: CliContext): Command {
       .description(
         'Write API responses, messages or sessions to a file, all columns of all rows; or one session to read',
       )
-      .addArgument(new Argument('<dataset>', 'what to export').choices([...DATASETS, 'session']))
+      .addArgument(new Argument('<dataset>', 'what to export').choices([...EXPORT_DATASETS, 'session']))
       .argument('[session]', 'with session, the id or its beginning')
       .addOption(
         new Option('--format <format>', 'format of the file (default: csv; for a session html)').choices([
-          ...FORMATS,
+          ...EXPORT_FORMATS,
           ...DOCUMENT_FORMATS,
         ]),
       )
@@ -65,9 +61,9 @@ A session as HTML is one file that needs nothing else and runs nothing. Its secr
     )
     .action((dataset: Dataset | 'session', session: string | undefined, options: ExportCommandOptions) => {
       if (dataset === 'session') return exportSession(context, session, options);
-      const format = FORMATS.find((each) => each === (options.format ?? 'csv'));
+      const format = EXPORT_FORMATS.find((each) => each === (options.format ?? 'csv'));
       if (format === undefined)
-        throw new UsageError(`Rows are ${FORMATS.join(', ')}; only a session is ${options.format}.`);
+        throw new UsageError(`Rows are ${EXPORT_FORMATS.join(', ')}; only a session is ${options.format}.`);
       if (session !== undefined) throw new UsageError(`Give ${dataset} without a session, or --session.`);
       return exportRows(context, dataset, { ...options, format });
     });

@@ -21,10 +21,9 @@ import { printTable } from '../terminal/print-table.ts';
 import type { TableColumn } from '../terminal/table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 import { TIME_ZONE_HELP, type TimeZoneOptions, toTimeZone } from '../terminal/time-zone.ts';
-import { addSignInCommands } from './sign-in-links.ts';
+import { addSignInCommands, WORKSPACE_OPTION } from './sign-in-links.ts';
 
 const DEFAULT_SCOPES: ApiKeyScope[] = ['ingest', 'read'];
-const WORKSPACE_OPTION = ['--workspace <name>', 'workspace', 'default'] as const;
 const JSON_OPTION = ['--json', 'print JSON'] as const;
 const EXPIRES_OPTION = ['--expires <when>', 'expiry, such as 90d, 12h, 2027-01-31 or never'] as const;
 const MAX_MACHINES = 1_000_000;

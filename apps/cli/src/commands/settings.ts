@@ -1,12 +1,11 @@
-import type { TextReaders } from '@recount/contract/access';
+import { TEXT_READERS, type TextReaders } from '@recount/contract/access';
+import { REDACTION_MODES } from '@recount/contract/choices';
 import type { RedactionMode, WorkspaceSettings } from '@recount/db';
 import { Command, Option } from 'commander';
 import { type CliContext, note, print, printJson } from '../terminal/cli-context.ts';
 import { UsageError } from '../terminal/cli-error.ts';
 import { wholeNumber } from '../terminal/option-values.ts';
 
-const REDACTION_MODES = ['off', 'rows', 'rows-and-raw'] as const satisfies readonly RedactionMode[];
-const TEXT_READERS = ['readers', 'auditors'] as const satisfies readonly TextReaders[];
 const MAX_AGE_DAYS = 36_500;
 const MAX_PEOPLE = 100_000;
 

@@ -18,7 +18,8 @@ interface LinkOptions extends RestoreOptions, TimeZoneOptions {
   url?: string;
 }
 
-const WORKSPACE_OPTION = ['--workspace <name>', 'workspace', 'default'] as const;
+/** The option for the workspace of a key. */
+export const WORKSPACE_OPTION = ['--workspace <name>', 'workspace', 'default'] as const;
 
 /** Adds the commands of `recount keys` that let people in: links that sign in, and accounts that may sign in again. */
 export function addSignInCommands(context: CliContext, keys: Command): void {

@@ -23,6 +23,10 @@ type NoticeContext = Pick<ReaderContext, 'report' | 'isUsageOnly'>;
  */
 export type UnreadTypes = Readonly<Record<string, UnreadType>>;
 
+/** Types that are not read for the same reason, their names separated by spaces. */
+export const unread = (names: string, why: string, ...mayHold: string[]): UnreadTypes =>
+  Object.fromEntries(names.split(' ').map((name): [string, UnreadType] => [name, { why, mayHold }]));
+
 /** Content in a part of a transcript that is not read. */
 export interface UnreadContent {
   usage: boolean;

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../lines/json.ts';
-import { readObject } from '../records/fields.ts';
+import { readObject, readObjects } from '../records/fields.ts';
 import {
   type AnsweredRow,
   type BillRow,
@@ -9,7 +9,6 @@ import {
   readCountOf,
   readDay,
   readLabel,
-  readObjects,
   toScope,
 } from './bill.ts';
 

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../lines/json.ts';
-import { cutCharacters, isJsonObject, MAX_IDENTIFIER_LENGTH, readText, toNumber } from '../records/fields.ts';
+import type { JsonValue } from '../lines/json.ts';
+import { cutCharacters, MAX_IDENTIFIER_LENGTH, readText, toNumber } from '../records/fields.ts';
 
 /** Vendors whose usage and cost reports are read. */
 export type BillVendor = 'anthropic' | 'openai' | 'github' | 'cursor';
@@ -51,10 +51,6 @@ export const NO_TOKENS = {
   cacheReadTokens: null,
   cacheWriteTokens: null,
 } as const;
-
-/** Reads the objects in a field of an object; none if it is no array. */
-export const readObjects = (value: JsonValue | undefined): JsonObject[] =>
-  Array.isArray(value) ? value.filter(isJsonObject) : [];
 
 export const readLabel = (value: JsonValue | undefined): string | null => {
   const text = readText(value);

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../lines/json.ts';
-import { readObject, toNumber } from '../records/fields.ts';
-import { type AnsweredRow, readAmount, readCountOf, readDay, readLabel, readObjects } from './bill.ts';
+import { readObject, readObjects, toNumber } from '../records/fields.ts';
+import { type AnsweredRow, readAmount, readCountOf, readDay, readLabel } from './bill.ts';
 
 /**
  * Pages of `POST /teams/filtered-usage-events`, each event one request. They are added up by day, model and kind, so a

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../lines/json.ts';
-import { readObject } from '../records/fields.ts';
-import { type AnsweredRow, BillError, NO_TOKENS, readAmount, readDay, readLabel, readObjects } from './bill.ts';
+import { readObject, readObjects } from '../records/fields.ts';
+import { type AnsweredRow, BillError, NO_TOKENS, readAmount, readDay, readLabel } from './bill.ts';
 
 /**
  * Answers of `GET /organizations/{org}/settings/billing/usage` and `…/billing/premium_request/usage`, with Copilot's

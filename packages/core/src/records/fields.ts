@@ -30,6 +30,11 @@ export function readPart(
   return undefined;
 }
 
+/** The objects in an array, without anything else; none if it is no array. */
+export function readObjects(value: JsonValue | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
 /** A non-empty string, or null. */
 export function readText(value: JsonValue | undefined): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
@@ -41,6 +46,12 @@ export function readIdentifier(value: JsonValue | undefined, onCut: () => void):
   if (text === null || text.length <= MAX_IDENTIFIER_LENGTH) return text;
   onCut();
   return cutCharacters(text, MAX_IDENTIFIER_LENGTH);
+}
+
+/** A non-empty string, cut to 512 characters, or null. */
+export function readShortText(value: JsonValue | undefined): string | null {
+  const text = readText(value);
+  return text === null ? null : cutCharacters(text, MAX_IDENTIFIER_LENGTH);
 }
 
 /** Shortest id that counts as globally unique: `msg_` and 24 characters, UUIDs, ULIDs…; not `msg_1`. */

@@ -74,6 +74,11 @@ function parseMailDate(value: string): number {
   return isDay ? Date.parse(value) : Number.NaN;
 }
 
+/** A time of SQLite, such as `2026-07-01 12:34:56`, is in UTC; anything else stays. */
+export function toUtc(time: JsonValue | undefined): JsonValue | undefined {
+  return typeof time === 'string' && /^\d{4}-\d{2}-\d{2} [\d:.]+$/.test(time) ? `${time.replace(' ', 'T')}Z` : time;
+}
+
 /** True if the month has that day; `month` is 1 to 12. */
 export function isDayOfMonth(year: number, month: number, day: number): boolean {
   // Day 0 of the month after it is its last; 2000 stands for the leap years, as `Date.UTC` adds 1900 to years below 100.

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { createDatabasePool, EXPORT_DATASETS, type ReportFilter, sql, toExportQuery } from '@recount/db';
+import { EXPORT_DATASETS } from '@recount/contract/choices';
+import { createDatabasePool, type ReportFilter, sql, toExportQuery } from '@recount/db';
 import { createTestDatabase } from '@recount/local-postgres/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { toExportColumns } from './export-columns.ts';

@@ -1,3 +1,4 @@
+import type { EXPORT_DATASETS } from '@recount/contract/choices';
 import type { DatabasePool } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { joinPeople, PEOPLE_KEYS, type PeopleKey, toPeopleKey } from '../filters/attributed-to.ts';
@@ -6,7 +7,6 @@ import { joinSessions, type ReportSource, toConditions, toReportSource } from '.
 import { COST_COLUMNS, TOKEN_CLASSES, TOKEN_COLUMNS } from '../schema/usage-columns.ts';
 import { selectTitleSources } from '../transcripts/title-sources.ts';
 
-export const EXPORT_DATASETS = ['usage', 'messages', 'sessions'] as const;
 export type ExportDataset = (typeof EXPORT_DATASETS)[number];
 
 /** The query of a data set. Its columns and their order are a public contract. See ../../export. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
+import type { EXPORT_FORMATS } from '@recount/contract/choices';
 import { type TitleSources, toSessionTitle } from '@recount/core';
 import {
   type DatabasePool,
@@ -12,7 +13,6 @@ import {
 import { type ExportColumn, toExportColumns } from './export-columns.ts';
 import { createCsvEncoder, createNdjsonEncoder, type ExportEncoder, type ExportValue } from './export-encoders.ts';
 
-const EXPORT_FORMATS = ['csv', 'ndjson', 'parquet'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 const MEDIA_TYPES: Readonly<Record<ExportFormat, string>> = {

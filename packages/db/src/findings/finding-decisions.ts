@@ -1,3 +1,4 @@
+import type { DismissalSubject } from '@recount/contract/choices';
 import { type TitleSources, toSessionTitle } from '@recount/core';
 import { ulid } from 'ulid';
 import type { Database } from '../database/database.ts';
@@ -5,12 +6,7 @@ import { lockWorkspaceChanges } from '../database/locks.ts';
 import { opaqueWorkspaceId } from '../database/planner.ts';
 import { and, desc, eq, getTableColumns, type SQL, sql } from '../drizzle.cjs';
 import { type PeopleAttribution, readAttribution } from '../people/read-attribution.ts';
-import {
-  addressedFindings,
-  type DismissalSubject,
-  type FindingKindName,
-  findingDismissals,
-} from '../schema/finding-decisions.ts';
+import { addressedFindings, type FindingKindName, findingDismissals } from '../schema/finding-decisions.ts';
 import { toolDayRollup } from '../schema/rollups.ts';
 import { sessions, transcripts } from '../schema/transcripts.ts';
 import { apiKeys } from '../schema/workspaces.ts';

@@ -1,12 +1,13 @@
 import { ulid } from 'ulid';
 import type { Database } from '../database/database.ts';
+import { lockWorkspaceChanges } from '../database/locks.ts';
 import { and, eq, inArray, notInArray, or, sql } from '../drizzle.cjs';
 import { type PeopleSource, people, personNames, teamMemberships, teams } from '../schema/people.ts';
 import { addAuditEntry } from '../workspaces/audit-log.ts';
 import { emptyPagesAfterPeople } from '../workspaces/workspace-settings.ts';
-import { lockPeople, type PeopleScope } from './lock-people.ts';
 import { changeMembership, type Membership, replaceMemberships } from './memberships.ts';
 import { PeopleError } from './people-errors.ts';
+import type { PeopleScope } from './people-scope.ts';
 import { requireTeam } from './teams.ts';
 
 /** Fields of a person that are missing stay as they are. */
@@ -36,7 +37,7 @@ export async function createPerson(
   source: PeopleSource = 'manual',
 ): Promise<string> {
   const { workspaceId, actor } = scope;
-  await lockPeople(transaction, workspaceId);
+  await lockWorkspaceChanges(transaction, workspaceId);
   const id = ulid();
   await transaction.insert(people).values({ workspace_id: workspaceId, id, display_name: displayName, source });
   await writePerson(transaction, workspaceId, id, { displayName, ...change }, source);
@@ -53,7 +54,7 @@ export async function changePerson(
   change: PersonChange,
   source: PeopleSource = 'manual',
 ): Promise<boolean> {
-  await lockPeople(transaction, workspaceId);
+  await lockWorkspaceChanges(transaction, workspaceId);
   const [row] = await transaction.select({ id: people.id }).from(people).where(isPerson(workspaceId, id));
   if (row === undefined) return false;
   await writePerson(transaction, workspaceId, id, change, source);
@@ -156,7 +157,7 @@ export async function deletePerson(
   { workspaceId, actor }: PeopleScope,
   id: string,
 ): Promise<boolean> {
-  await lockPeople(transaction, workspaceId);
+  await lockWorkspaceChanges(transaction, workspaceId);
   const rows = await transaction
     .delete(people)
     .where(and(eq(people.workspace_id, workspaceId), or(eq(people.id, id), eq(people.merged_into, id))))
@@ -184,7 +185,7 @@ export async function mergePerson(
   { workspaceId, actor }: PeopleScope,
   { id, into }: { id: string; into: string },
 ): Promise<boolean> {
-  await lockPeople(transaction, workspaceId);
+  await lockWorkspaceChanges(transaction, workspaceId);
   if (id === into) throw new PeopleError('invalid', 'into', 'A person cannot be merged into themselves');
   const rows = await transaction
     .select({ id: people.id, mergedInto: people.merged_into })
@@ -213,7 +214,7 @@ export async function undoMerge(
   { workspaceId, actor }: PeopleScope,
   id: string,
 ): Promise<boolean> {
-  await lockPeople(transaction, workspaceId);
+  await lockWorkspaceChanges(transaction, workspaceId);
   const rows = await transaction
     .update(people)
     .set({ merged_into: null, updated_at: sql`now()` })

@@ -1,12 +1,12 @@
 import type { ApiKeyScope } from '@recount/contract/access';
 import type { Database } from '../database/database.ts';
+import { lockWorkspaceChanges } from '../database/locks.ts';
 import { and, desc, eq, sql } from '../drizzle.cjs';
 import { teamMemberships } from '../schema/people.ts';
 import { apiKeys } from '../schema/workspaces.ts';
 import { createApiKey } from '../workspaces/api-keys.ts';
 import { type Actor, addAuditEntry } from '../workspaces/audit-log.ts';
 import type { ProviderAccount } from '../workspaces/workspaces.ts';
-import { lockPeople } from './lock-people.ts';
 import { changePerson, createPerson } from './people.ts';
 import { resolvePerson } from './read-people.ts';
 import { createTeam, findTeam } from './teams.ts';
@@ -39,7 +39,7 @@ const ACTOR: Actor = 'system';
 export async function admitAccount(transaction: Database, account: AdmittedAccount): Promise<AccountKey | undefined> {
   const { workspaceId, issuer, subject, email, scopes, team } = account;
   // One sign-in of an account at a time.
-  await lockPeople(transaction, workspaceId);
+  await lockWorkspaceChanges(transaction, workspaceId);
   const [key] = await transaction
     .select()
     .from(apiKeys)

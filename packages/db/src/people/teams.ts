@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 import type { Team } from '@recount/contract';
 import { ulid } from 'ulid';
 import type { Database } from '../database/database.ts';
+import { lockWorkspaceChanges } from '../database/locks.ts';
 import { and, eq, sql } from '../drizzle.cjs';
 import { people, teamMemberships, teams } from '../schema/people.ts';
 import { addAuditEntry } from '../workspaces/audit-log.ts';
 import { emptyPagesAfterPeople } from '../workspaces/workspace-settings.ts';
-import { lockPeople, type PeopleScope } from './lock-people.ts';
 import { PeopleError } from './people-errors.ts';
+import type { PeopleScope } from './people-scope.ts';
 
 /**
  * Teams after the one of this name, in the order of their names; with `id` or `name` only that one. With `orderSalt`, after
@@ -65,7 +66,7 @@ export async function createTeam(
   { workspaceId, actor }: PeopleScope,
   { name, costCentre = null, leadId = null }: TeamChange & { name: string },
 ): Promise<string> {
-  await lockPeople(transaction, workspaceId);
+  await lockWorkspaceChanges(transaction, workspaceId);
   await checkName(transaction, workspaceId, name);
   await checkLead(transaction, workspaceId, leadId);
   const id = ulid();
@@ -85,7 +86,7 @@ export async function changeTeam(
   id: string,
   { name, costCentre, leadId }: TeamChange,
 ): Promise<boolean> {
-  await lockPeople(transaction, workspaceId);
+  await lockWorkspaceChanges(transaction, workspaceId);
   if (name !== undefined) await checkName(transaction, workspaceId, name, id);
   await checkLead(transaction, workspaceId, leadId ?? null);
   const changed = await transaction
@@ -112,7 +113,7 @@ export async function deleteTeam(
   { workspaceId, actor }: PeopleScope,
   id: string,
 ): Promise<boolean> {
-  await lockPeople(transaction, workspaceId);
+  await lockWorkspaceChanges(transaction, workspaceId);
   const [member] = await transaction
     .select({ id: teamMemberships.person_id })
     .from(teamMemberships)

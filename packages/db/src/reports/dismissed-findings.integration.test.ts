@@ -1,3 +1,4 @@
+import type { DismissalSubject } from '@recount/contract/choices';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../database/database.ts';
 import { and, eq, sql } from '../drizzle.cjs';
@@ -11,7 +12,7 @@ import {
 } from '../findings/finding-decisions.ts';
 import { writeFindings } from '../findings/write-findings.ts';
 import { createPerson, deletePerson } from '../people/people.ts';
-import type { DismissalSubject, FindingKindName } from '../schema/finding-decisions.ts';
+import type { FindingKindName } from '../schema/finding-decisions.ts';
 import { findings } from '../schema/findings.ts';
 import { sessions } from '../schema/transcripts.ts';
 import { deleteSession } from '../sessions/delete-session.ts';

@@ -5,6 +5,8 @@ import type { ReportFilter } from '../filters/report-filter.ts';
 
 export const DAY_MS = 24 * 60 * 60_000;
 
+export const toIso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
 const toDate = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 export const toLocalDay = (ms: number, clock: LocalClock): string => toDate(clock.toLocalMs(ms));
@@ -17,6 +19,16 @@ export const countDays = (from: string, to: string): number => Math.round((Date.
 export function toMonthStart(day: string, months = 0): string {
   const [year = 0, month = 1] = day.split('-').map(Number);
   return toDate(Date.UTC(year, month - 1 + months));
+}
+
+/** Keys of reports that group by days of a time zone. */
+export type DayKey = 'day' | 'week' | 'month';
+export const isDayKey = (key: string): key is DayKey => key === 'day' || key === 'week' || key === 'month';
+
+/** The values of these keys at a moment. */
+export function toDayKeys(ms: number | null, clock: LocalClock): Record<DayKey, string | null> {
+  const day = ms === null ? null : toLocalDay(ms, clock);
+  return { day, week: day === null ? null : toMonday(day), month: day === null ? null : day.slice(0, 7) };
 }
 
 /** The Monday of a day's week. */

@@ -2,6 +2,7 @@ import type { DataRange } from '@recount/contract';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
+import { toIso } from './local-days.ts';
 import { toConditions, toReportSource } from './report-source.ts';
 
 /**
@@ -16,6 +17,5 @@ export async function readDataRange(database: Database, filter: ReportFilter): P
       extract(epoch FROM max(s.last_timestamp))::float8 * 1000 AS last_ms
     FROM recount.sessions AS s WHERE ${conditions}`);
   const { sessions = 0, first_ms: firstMs = null, last_ms: lastMs = null } = rows[0] ?? {};
-  const toIso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
   return { sessions, first_timestamp: toIso(firstMs), last_timestamp: toIso(lastMs) };
 }

@@ -4,6 +4,7 @@ import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import type { GroupPart } from './group-part.ts';
+import { toIso } from './local-days.ts';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
 import { type ReportPage, readGroups } from './report-groups.ts';
 import { ROLLUP_SUMS, sumUsage } from './usage-figures.ts';
@@ -64,5 +65,3 @@ export async function readModelsReport(
   );
   return { rows, totals: { models: groupCount, ...totals }, truncated };
 }
-
-const toIso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());

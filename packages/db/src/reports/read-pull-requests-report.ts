@@ -5,6 +5,7 @@ import { sql } from '../drizzle.cjs';
 import type { ReportFilter } from '../filters/report-filter.ts';
 import { sumOfTokens } from '../schema/usage-columns.ts';
 import { detailNumber, readEvents } from './event-source.ts';
+import { toIso } from './local-days.ts';
 import type { ReportPage } from './report-groups.ts';
 import { joinSessions, lookUpIfShort, toConditions } from './report-source.ts';
 
@@ -108,5 +109,3 @@ const toFigures = ({ sessions, responses, total_tokens, cost_units, unpriced }: 
   cost_usd: toKnownCost(cost_units, { responses, unpriced }),
   unpriced_responses: unpriced,
 });
-
-const toIso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());

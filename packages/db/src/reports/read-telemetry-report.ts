@@ -6,7 +6,7 @@ import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { joinPeople, toPeopleKey } from '../filters/attributed-to.ts';
 import type { ReportFilter } from '../filters/report-filter.ts';
-import { toLocalDay, toMonday } from './local-days.ts';
+import { isDayKey, toDayKeys } from './local-days.ts';
 import { toConditions, toReportSource } from './report-source.ts';
 
 type TelemetryKey =
@@ -235,7 +235,7 @@ export async function readTelemetryReport(
       ...(JSON.parse(id) as Partial<Record<TelemetryKey, string>>),
       ...toFigures(members),
     }));
-  const time = groupBy.find(isTime);
+  const time = groupBy.find(isDayKey);
   rows.sort(
     (a, b) =>
       (time === undefined ? 0 : (a[time] ?? '').localeCompare(b[time] ?? '')) ||
@@ -265,17 +265,13 @@ function listPurposes(parts: readonly Part[]): ReportBody<'telemetry'>['only_in_
   return rows.sort((a, b) => b.requests - a.requests).slice(0, MAX_PURPOSES);
 }
 
-const isTime = (key: TelemetryKey): key is 'day' | 'week' | 'month' =>
-  key === 'day' || key === 'week' || key === 'month';
-
 function toValues(
   part: Part,
   groupBy: readonly TelemetryKey[],
   clock: LocalClock,
 ): Partial<Record<TelemetryKey, string | null>> {
-  const day = part.at_ms === null ? null : toLocalDay(part.at_ms, clock);
-  const times = { day, week: day === null ? null : toMonday(day), month: day === null ? null : day.slice(0, 7) };
-  return Object.fromEntries(groupBy.map((key) => [key, isTime(key) ? times[key] : part[key]]));
+  const times = toDayKeys(part.at_ms, clock);
+  return Object.fromEntries(groupBy.map((key) => [key, isDayKey(key) ? times[key] : part[key]]));
 }
 
 function toFigures(parts: readonly Part[]): Figures {

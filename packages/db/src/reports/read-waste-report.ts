@@ -7,7 +7,7 @@ import { joinPeople, PEOPLE_KEYS, toPeopleKey } from '../filters/attributed-to.t
 import type { ReportFilter } from '../filters/report-filter.ts';
 import { type DismissedSubjects, isDismissed, readDismissedSubjects } from '../findings/finding-decisions.ts';
 import { FINDING_QUERIES } from './finding-kinds.ts';
-import { toLocalDay, toMonday } from './local-days.ts';
+import { isDayKey, toDayKeys } from './local-days.ts';
 import { readUsageReport } from './read-usage-report.ts';
 import type { ReportKey } from './report-keys.ts';
 
@@ -61,15 +61,13 @@ export async function readWasteReport(
     for (const [id, found] of waste)
       if (!known.has(id) && groupBy.length > 0) rows.push({ ...found[0]?.values, ...toFigures(found, 0) });
   }
-  if (!groupBy.some((key) => isTime(key))) rows.sort((a, b) => b.waste_usd - a.waste_usd);
+  if (!groupBy.some((key) => isDayKey(key))) rows.sort((a, b) => b.waste_usd - a.waste_usd);
   return {
     rows: rows.slice(0, limit),
     totals: toFigures(keyed, usage.totals.own.cost_usd),
     truncated: usage.truncated || rows.length > limit,
   };
 }
-
-const isTime = (key: WasteKey): key is 'day' | 'week' | 'month' => key === 'day' || key === 'week' || key === 'month';
 
 function toFigures(found: readonly { part: Part }[], costUsd: number | null): Figures {
   const sum = (figure: 'findings' | 'dismissed_findings'): number =>
@@ -93,9 +91,8 @@ function toValues(
   groupBy: readonly WasteKey[],
   clock: LocalClock,
 ): Partial<Record<WasteKey, string | null>> {
-  const day = part.at_ms === null ? null : toLocalDay(part.at_ms, clock);
-  const times = { day, week: day === null ? null : toMonday(day), month: day === null ? null : day.slice(0, 7) };
-  return Object.fromEntries(groupBy.map((key) => [key, isTime(key) ? times[key] : part[key]]));
+  const times = toDayKeys(part.at_ms, clock);
+  return Object.fromEntries(groupBy.map((key) => [key, isDayKey(key) ? times[key] : part[key]]));
 }
 
 /**

@@ -1,12 +1,10 @@
+import type { DismissalSubject } from '@recount/contract/choices';
 import { date, primaryKey, sql, text, unique } from '../drizzle.cjs';
 import { identifier, isoTimestamp, recountSchema } from './column-types.ts';
 import type { StoredFindingKind } from './findings.ts';
 
 /** Kinds of findings, stored and computed. */
 export type FindingKindName = StoredFindingKind | 'large-result' | 'expensive-session';
-
-/** Subject of a dismissal: one session, or all sessions of a repository or person, or all calls of a tool. */
-export type DismissalSubject = 'session' | 'repository' | 'person' | 'tool';
 
 /**
  * Findings that people have dismissed. They are kept apart from all rows that ingestion writes, and in the workspace's

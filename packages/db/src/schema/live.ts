@@ -1,5 +1,6 @@
+import type { LIVE_STREAM_STATES } from '@recount/contract/choices';
 import { bigint, boolean, customType, index, integer, primaryKey, sql, text } from '../drizzle.cjs';
-import { identifier, isoTimestamp, recountSchema, tokens, usd } from './column-types.ts';
+import { bytes, identifier, isoTimestamp, recountSchema, tokens, usd } from './column-types.ts';
 import { TOKEN_CLASSES, toColumns } from './usage-columns.ts';
 import { workspaces } from './workspaces.ts';
 
@@ -7,13 +8,10 @@ import { workspaces } from './workspaces.ts';
  * open means more may come. closing means ended, and about to become a transcript. closed means stored in the raw
  * store.
  */
-export const LIVE_STREAM_STATES = ['open', 'closing', 'closed'] as const;
 export type LiveStreamState = (typeof LIVE_STREAM_STATES)[number];
 
 /** Uploader of a stream that several keys have sent. */
 export const SEVERAL_UPLOADERS = 'several';
-
-const bytes = customType<{ data: Uint8Array }>({ dataType: () => 'bytea' });
 
 /** Pairs of an offset and when the bytes before it were received, in milliseconds since 1970. */
 const arrivalList = customType<{ data: [endOffset: number, timeMs: number][] }>({

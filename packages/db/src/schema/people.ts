@@ -1,3 +1,4 @@
+import type { PEOPLE_SOURCES } from '@recount/contract/choices';
 import { date, index, primaryKey, sql, text, unique } from '../drizzle.cjs';
 import { identifier, isoTimestamp, recountSchema } from './column-types.ts';
 import { workspaces } from './workspaces.ts';
@@ -13,7 +14,6 @@ const changedAt = () => ({
 });
 
 /** Who said it: an admin, a CSV file, or a claim of an identity provider. */
-export const PEOPLE_SOURCES = ['manual', 'csv', 'claim'] as const;
 export type PeopleSource = (typeof PEOPLE_SOURCES)[number];
 
 /** The people whose sessions a workspace has. Reports join them when they are read, so ingestion writes nothing here. */

@@ -1,16 +1,8 @@
+import type { SEARCH_KINDS } from '@recount/contract/choices';
 import { index, integer, primaryKey, smallint, sql } from '../drizzle.cjs';
 import { bytes, identifier, isoTimestamp, recountSchema } from './column-types.ts';
 
 /** The role of a text in its session. context is added by the agent's program, including a sub-agent's task. */
-export const SEARCH_KINDS = [
-  'prompt',
-  'answer',
-  'thinking',
-  'tool_input',
-  'tool_result',
-  'summary',
-  'context',
-] as const;
 export type SearchKind = (typeof SEARCH_KINDS)[number];
 
 /**

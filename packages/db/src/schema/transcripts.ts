@@ -1,3 +1,4 @@
+import type { TRANSCRIPT_STATUSES } from '@recount/contract/choices';
 import {
   type AnyPgColumn,
   bigint,
@@ -19,7 +20,6 @@ import { workspaces } from './workspaces.ts';
  * superseded means that its bytes are the beginning of a longer transcript of the session, whose rows include its own.
  * failed means all attempts failed, see failure_reason.
  */
-export const TRANSCRIPT_STATUSES = ['queued', 'processing', 'ingested', 'superseded', 'failed'] as const;
 export type TranscriptStatus = (typeof TRANSCRIPT_STATUSES)[number];
 
 /** Uploader with direct access to database and store, who may do everything anyway. */

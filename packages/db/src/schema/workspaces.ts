@@ -1,4 +1,5 @@
 import type { ApiKeyScope, DeviceScope, TextReaders } from '@recount/contract/access';
+import type { MAINTENANCE_CHECKS, REDACTION_MODES, REPRICE_STATES } from '@recount/contract/choices';
 import { bigint, boolean, index, integer, jsonb, primaryKey, sql, text, unique } from '../drizzle.cjs';
 import { identifier, isoTimestamp, jsonObject, recountSchema } from './column-types.ts';
 
@@ -165,7 +166,6 @@ export const auditLog = recountSchema.table(
  * off means secrets stay. rows means they are removed from what is read from a transcript, but not from its raw object.
  * rows-and-raw means a redacted copy also replaces the raw object.
  */
-export const REDACTION_MODES = ['off', 'rows', 'rows-and-raw'] as const;
 export type RedactionMode = (typeof REDACTION_MODES)[number];
 
 /** A workspace's choices; without a row, the defaults. */
@@ -192,7 +192,6 @@ export interface StoredPlan {
   seats: number;
 }
 
-export const MAINTENANCE_CHECKS = ['doctor', 'verify'] as const;
 export type MaintenanceCheckKind = (typeof MAINTENANCE_CHECKS)[number];
 
 /** The request and the start of a run that reprices stored usage. */
@@ -225,7 +224,7 @@ export const maintenanceChecks = recountSchema.table(
     /** ULID of the run. A process cannot change the row of another run. */
     run_id: identifier().notNull(),
     /** Only repricing is queued, and can be cancelled. */
-    state: text().$type<'queued' | 'running' | 'done' | 'failed' | 'interrupted' | 'cancelled'>().notNull(),
+    state: text().$type<(typeof REPRICE_STATES)[number]>().notNull(),
     /** Repairs what it finds. */
     is_fix: boolean().notNull(),
     actor: text().notNull(),

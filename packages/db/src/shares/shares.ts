@@ -1,9 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { Database } from '../database/database.ts';
 import { and, desc, eq, getTableColumns, gt, isNotNull, isNull, lte, or, sql } from '../drizzle.cjs';
 import { sessionShares } from '../schema/shares.ts';
 import { type Actor, addAuditEntry } from '../workspaces/audit-log.ts';
+import { hashSecret } from '../workspaces/hash-secret.ts';
 
 export interface NewShare {
   workspaceId: string;
@@ -199,5 +200,3 @@ export async function dropEndedPages(database: Database, workspaceId: string): P
       ),
     );
 }
-
-const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex');

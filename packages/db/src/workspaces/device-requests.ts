@@ -1,10 +1,11 @@
-import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import type { DeviceScope } from '@recount/contract/access';
 import type { Database } from '../database/database.ts';
 import { and, count, eq, gt, isNull, lte, sql } from '../drizzle.cjs';
 import { deviceRequests } from '../schema/workspaces.ts';
 import { createApiKey } from './api-keys.ts';
 import { type Actor, addAuditEntry } from './audit-log.ts';
+import { hashSecret } from './hash-secret.ts';
 import { holdApiKey } from './workspaces.ts';
 
 /** The time that a code may be approved and redeemed. */
@@ -37,7 +38,7 @@ export async function createDeviceRequest(
   const userCode = Array.from({ length: CODE_LENGTH }, () => CODE_LETTERS[randomInt(CODE_LETTERS.length)]).join('');
   const deviceCode = randomBytes(SECRET_BYTES).toString('base64url');
   await transaction.insert(deviceRequests).values({
-    ...{ user_code: userCode, device_code_hash: hashCode(deviceCode), machine, scopes: [...scopes] },
+    ...{ user_code: userCode, device_code_hash: hashSecret(deviceCode), machine, scopes: [...scopes] },
     expires_at: sql`now() + ${DEVICE_REQUEST_MAX_AGE_S} * interval '1 second'`,
   });
   return { userCode, deviceCode };
@@ -104,7 +105,7 @@ export async function redeemDeviceCode(
   transaction: Database,
   deviceCode: string,
 ): Promise<{ key: string; scopes: DeviceScope[] } | DeviceRefusal> {
-  const hash = hashCode(deviceCode);
+  const hash = hashSecret(deviceCode);
   const [request] = await transaction
     .select({
       ...{ machine: deviceRequests.machine, scopes: deviceRequests.scopes, person: deviceRequests.person },
@@ -139,5 +140,3 @@ const isWaiting = (userCode: string) =>
     gt(deviceRequests.expires_at, sql`now()`),
     isNull(deviceRequests.workspace_id),
   );
-
-const hashCode = (code: string): string => createHash('sha256').update(code).digest('hex');

@@ -1,6 +1,7 @@
+import { MAINTENANCE_CHECKS } from '@recount/contract/choices';
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, getTableColumns, inArray, sql } from '../drizzle.cjs';
-import { MAINTENANCE_CHECKS, type MaintenanceCheckKind, maintenanceChecks } from '../schema/workspaces.ts';
+import { type MaintenanceCheckKind, maintenanceChecks } from '../schema/workspaces.ts';
 import type { Actor } from './audit-log.ts';
 
 /** A process silent for this long is dead. Its check no longer runs, and another one may start. */

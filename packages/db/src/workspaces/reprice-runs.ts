@@ -1,3 +1,4 @@
+import type { REPRICE_STATES } from '@recount/contract/choices';
 import { ulid } from 'ulid';
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, sql } from '../drizzle.cjs';
@@ -9,7 +10,7 @@ export type { RepriceSums, RepriceTask };
 
 /** The latest run that reprices a workspace. `done` and `total` count transcripts. */
 export interface RepriceRun {
-  state: 'queued' | 'running' | 'done' | 'failed' | 'interrupted' | 'cancelled';
+  state: (typeof REPRICE_STATES)[number];
   /** Names, which may end in `*`; empty means all. */
   models: string[];
   actor: string;

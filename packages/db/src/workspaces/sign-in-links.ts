@@ -1,9 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { canSignIn } from '@recount/contract/access';
 import type { Database } from '../database/database.ts';
 import { and, desc, eq, gt, inArray, isNull, or, sql } from '../drizzle.cjs';
 import { apiKeys, auditLog } from '../schema/workspaces.ts';
 import { type Actor, addAuditEntry, toKeyActor } from './audit-log.ts';
+import { hashSecret } from './hash-secret.ts';
 import { createSignIn, type SignInSecrets } from './sign-ins.ts';
 import { holdApiKey, NO_SIGN_IN_LINK } from './workspaces.ts';
 
@@ -56,7 +57,7 @@ export async function createSignInLink(
   const [made] = await transaction
     .update(apiKeys)
     .set({
-      sign_in_link_hash: toHash(code),
+      sign_in_link_hash: hashSecret(code),
       sign_in_link_by: by,
       sign_in_link_expires_at: sql`least(now() + ${validMs} * interval '1 millisecond', ${apiKeys.expires_at}, ${endsAt}::timestamptz)`,
       sign_in_link_ends_at: endsAt,
@@ -97,7 +98,7 @@ export async function redeemSignInLink(
   browser: string | null,
 ): Promise<SignInSecrets | undefined> {
   if (!CODE_PATTERN.test(code)) return undefined;
-  const isLink = and(eq(apiKeys.sign_in_link_hash, toHash(code)), HAS_LINK, IS_VALID);
+  const isLink = and(eq(apiKeys.sign_in_link_hash, hashSecret(code)), HAS_LINK, IS_VALID);
   const [found] = await transaction
     .select({ workspaceId: apiKeys.workspace_id, by: apiKeys.sign_in_link_by })
     .from(apiKeys)
@@ -133,8 +134,6 @@ async function isMadeBy(database: Database, workspaceId: string, keyId: string, 
     .limit(1);
   return entry?.actor === toKeyActor(by);
 }
-
-const toHash = (code: string): string => createHash('sha256').update(code).digest('hex');
 
 const isKey = (workspaceId: string, keyId: string) => and(eq(apiKeys.workspace_id, workspaceId), eq(apiKeys.id, keyId));
 

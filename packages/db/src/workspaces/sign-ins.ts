@@ -1,10 +1,11 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { Database } from '../database/database.ts';
 import { and, asc, desc, eq, inArray, isNull, notExists, or, type SQL, sql } from '../drizzle.cjs';
 import { apiKeys, signIns, workspaces } from '../schema/workspaces.ts';
 import { type KeyHolder, OF_WORKSPACE, toSecretEnd } from './api-keys.ts';
 import { type Actor, addAuditEntry, toKeyActor } from './audit-log.ts';
+import { hashSecret } from './hash-secret.ts';
 
 /** A browser is signed out after this time at the latest. */
 export const SIGN_IN_MAX_AGE_S = 30 * 24 * 60 * 60;
@@ -87,7 +88,7 @@ export async function createSignIn(
   const id = ulid();
   await transaction.insert(signIns).values({
     ...{ workspace_id: workspaceId, id, key_id: keyId, key_hash: keyHash, browser },
-    ...{ cookie_hash: hash(cookie), page_hash: hash(page), linked_by: link?.by ?? null },
+    ...{ cookie_hash: hashSecret(cookie), page_hash: hashSecret(page), linked_by: link?.by ?? null },
     ...(provider !== undefined && {
       provider: provider.id,
       sealed_tokens: provider.seal(id),
@@ -261,13 +262,11 @@ async function dropEndedSignIns(transaction: Database, workspaceId: string): Pro
   await transaction.delete(signIns).where(and(eq(signIns.workspace_id, workspaceId), inArray(signIns.id, ids)));
 }
 
-const hash = (secret: string): string => createHash('sha256').update(secret).digest('hex');
-
 const isSignIn = (workspaceId: string, id: string): SQL | undefined =>
   and(eq(signIns.workspace_id, workspaceId), eq(signIns.id, id));
 
 const hasSecrets = ({ cookie, page }: SignInSecrets): SQL | undefined =>
-  and(eq(signIns.cookie_hash, hash(cookie)), eq(signIns.page_hash, hash(page)));
+  and(eq(signIns.cookie_hash, hashSecret(cookie)), eq(signIns.page_hash, hashSecret(page)));
 
 /** The key still has the secret that the browser signed in with. */
 const IS_KEY = and(

@@ -1,6 +1,6 @@
 import { limitJson } from '../../lines/inline-limit.ts';
 import type { JsonValue } from '../../lines/json.ts';
-import { cutCharacters, MAX_IDENTIFIER_LENGTH, readIdentifier, readObject, readText } from '../../records/fields.ts';
+import { readIdentifier, readObject, readShortText, readText } from '../../records/fields.ts';
 import type { ToolResult, ToolUse } from '../../records/records.ts';
 import type { ToolKind } from '../../records/rows.ts';
 import type { ApiBlock, BlockContext } from '../anthropic-api/content-blocks.ts';
@@ -91,12 +91,12 @@ export function countsSearches(toolName: string): boolean {
 function toToolUse(block: ApiBlock, isUnmeasured: boolean): ToolUse {
   const toolName = block.tool_name ?? 'unknown';
   const { source } = block;
-  const mcpServer = toText(source?.server_name) ?? toMcpServer(toolName);
+  const mcpServer = readShortText(source?.server_name) ?? toMcpServer(toolName);
   const known = Object.hasOwn(TOOLS, toolName) ? TOOLS[toolName] : undefined;
   const tool = known ?? (mcpServer === null ? UNKNOWN_TOOL : MCP_TOOL);
   const input = readObject(source?.input);
   const firstText = (fields: readonly string[] = []): string | null =>
-    fields.reduce<string | null>((found, field) => found ?? toText(input?.[field]), null);
+    fields.reduce<string | null>((found, field) => found ?? readShortText(input?.[field]), null);
   const command = tool.commandField === undefined ? undefined : input?.[tool.commandField];
   return {
     countsSearches: tool.countsSearches === true,
@@ -106,7 +106,7 @@ function toToolUse(block: ApiBlock, isUnmeasured: boolean): ToolUse {
       mcp_server: mcpServer,
       program: typeof command === 'string' ? toShellProgram(command) : null,
       file_path: firstText(tool.fileFields),
-      subagent_type: tool.kind === 'agent' ? toText(input?.subagent_type) : null,
+      subagent_type: tool.kind === 'agent' ? readShortText(input?.subagent_type) : null,
       skill_name: firstText(tool.skillFields),
       input_bytes:
         block.block_type === 'tool_use' || isUnmeasured
@@ -124,10 +124,6 @@ function toMcpServer(toolName: string): string | null {
 }
 
 /** These texts only classify a call. A cut is reported when the name is stored in a message's row. */
-function toText(value: JsonValue | undefined): string | null {
-  const text = readText(value);
-  return text === null ? null : cutCharacters(text, MAX_IDENTIFIER_LENGTH);
-}
 
 /** `tool_result`, and the server-side variants inside the assistant's own message. */
 function isToolResult(block: ApiBlock): boolean {

@@ -1,5 +1,12 @@
 import type { JsonObject, JsonValue } from '../../lines/json.ts';
-import { cutCharacters, isJsonObject, MAX_IDENTIFIER_LENGTH, readObject, readText } from '../../records/fields.ts';
+import {
+  cutCharacters,
+  isJsonObject,
+  MAX_IDENTIFIER_LENGTH,
+  readObject,
+  readShortText,
+  readText,
+} from '../../records/fields.ts';
 import { newToolResult, newToolUse } from '../../records/new-records.ts';
 import type { ToolResult, ToolUse } from '../../records/records.ts';
 import type { ToolKind } from '../../records/rows.ts';
@@ -78,8 +85,12 @@ export function describeToolUse(toolName: string, input: JsonValue, inputBytes: 
     mcp_server: mcpServer === null ? null : cutCharacters(mcpServer, MAX_IDENTIFIER_LENGTH),
     program: kind === 'shell' ? toProgram(fields) : null,
     file_path:
-      kind === 'edit' ? toPatchedFile(input) : kind === 'read' ? toText(fields?.path ?? fields?.file_path) : null,
-    subagent_type: kind === 'agent' ? toText(fields?.agent_type ?? fields?.role) : null,
+      kind === 'edit'
+        ? toPatchedFile(input)
+        : kind === 'read'
+          ? readShortText(fields?.path ?? fields?.file_path)
+          : null,
+    subagent_type: kind === 'agent' ? readShortText(fields?.agent_type ?? fields?.role) : null,
     input_bytes: inputBytes,
   });
 }
@@ -93,12 +104,7 @@ function toProgram(input: JsonObject | undefined): string | null {
 
 function toPatchedFile(input: JsonValue): string | null {
   const patch = typeof input === 'string' ? input : readText(readObject(input)?.input ?? readObject(input)?.patch);
-  return toText(patch === null ? null : PATCHED_FILE.exec(patch)?.[1]?.trim());
-}
-
-function toText(value: JsonValue | undefined): string | null {
-  const text = readText(value);
-  return text === null ? null : cutCharacters(text, MAX_IDENTIFIER_LENGTH);
+  return readShortText(patch === null ? null : PATCHED_FILE.exec(patch)?.[1]?.trim());
 }
 
 /** A tool's output as the model sees it, with facts about the call. */
@@ -127,7 +133,7 @@ export function readToolOutput(value: JsonValue | undefined): ToolOutput {
     content,
     isError: hasFailed || object?.success === false || FAILURES.some((start) => text.startsWith(start)),
     isDenied: DENIALS.some((start) => text.startsWith(start)),
-    subagentId: toText(object?.agent_id ?? object?.thread_id),
+    subagentId: readShortText(object?.agent_id ?? object?.thread_id),
   };
 }
 

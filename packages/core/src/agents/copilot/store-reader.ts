@@ -1,7 +1,8 @@
-import type { JsonObject, JsonValue } from '../../lines/json.ts';
+import type { JsonObject } from '../../lines/json.ts';
 import { cutCharacters, readText } from '../../records/fields.ts';
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { TranscriptRecord } from '../../records/records.ts';
+import { toUtc } from '../../records/timestamps.ts';
 import type { Usage } from '../../records/usage.ts';
 import type { Reader, ReaderContext, ReaderLine, ReadLine } from '../agent.ts';
 import { type CanonicalRow, readCanonicalRow } from '../canonical-lines.ts';
@@ -148,11 +149,6 @@ class CopilotStoreReader implements Reader {
     const { usage_is_output_only: _mark, ...metadata } = record.metadata;
     return [{ ...record, usage: undefined, metadata }];
   };
-}
-
-/** `2026-07-01 12:34:56` is in UTC. */
-function toUtc(time: JsonValue | undefined): JsonValue | undefined {
-  return typeof time === 'string' && /^\d{4}-\d{2}-\d{2} [\d:.]+$/.test(time) ? `${time.replace(' ', 'T')}Z` : time;
 }
 
 /** True if the usage is one of `twins`, which it is then no longer; else it is added to `open`. */

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../lines/json.ts';
 import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { BlockContent, TranscriptRecord } from '../../records/records.ts';
+import { toUtc } from '../../records/timestamps.ts';
 import { MAX_TOKENS_PER_SESSION } from '../../records/usage.ts';
 import type { Reader, ReaderContext, ReadLine } from '../agent.ts';
 import { type CanonicalRow, readCanonicalRow, readJsonColumn, toUnreadRow } from '../canonical-lines.ts';
@@ -10,6 +11,7 @@ import {
   createReaderKit,
   readType,
   type ToolVocabulary,
+  toCutTitle,
   toReportedCost,
   toSessionRecord,
   toUsageIfAny,
@@ -94,7 +96,7 @@ class GooseReader extends StatefulReader<GooseReaderState> {
     const session = toSessionRecord({ sessionId: this.#kit.toId(row.id), cwd: this.#kit.toId(row.working_dir) });
     const isCustom = row.user_set_name === 1;
     const text = readText(row.name) ?? readText(row.description);
-    const title = text === null ? [] : [toTitle(isCustom ? 'custom' : 'generated', text)];
+    const title = text === null ? [] : [toCutTitle(isCustom ? 'custom' : 'generated', text)];
     return [session ?? [], title, this.#readAccumulated(row)].flat();
   }
 
@@ -254,10 +256,6 @@ function toApiElement(element: JsonObject): JsonValue {
   return { type, source: { type: 'base64', media_type: element.mimeType ?? null, data: element.data ?? null } };
 }
 
-function toTitle(source: 'custom' | 'generated', text: string): TranscriptRecord {
-  return { kind: 'session', title: { source, text: cutCharacters(text, 512) } };
-}
-
 function toDocument({ name, mimeType, data }: JsonObject): JsonValue {
   return {
     type: 'document',
@@ -270,9 +268,4 @@ function toDocument({ name, mimeType, data }: JsonObject): JsonValue {
 function withActionType(element: JsonObject): JsonObject {
   const data = element.type === 'actionRequired' ? readObject(element.data) : undefined;
   return data === undefined ? element : { ...data, type: data.actionType ?? 'actionRequired' };
-}
-
-/** `2026-05-12 08:00:00` is in UTC. */
-function toUtc(time: JsonValue | undefined): JsonValue | undefined {
-  return typeof time === 'string' && /^\d{4}-\d{2}-\d{2} [\d:.]+$/.test(time) ? `${time.replace(' ', 'T')}Z` : time;
 }

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../lines/json.ts';
-import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
+import { cutCharacters, readObject, readObjects, readText } from '../../records/fields.ts';
 import { newMessage } from '../../records/new-records.ts';
 import type { TranscriptRecord } from '../../records/records.ts';
 import type { Reader, ReaderContext, ReaderLine, ReadLine } from '../agent.ts';
@@ -194,7 +194,7 @@ class OpencodeReader extends StatefulReader<PartsState> {
   #readFile({ file, value, children }: CanonicalFile): TranscriptRecord[] | undefined {
     if (/(^|\/)session\//.test(file)) return this.#readSession(value);
     if (/(^|\/)message\//.test(file)) {
-      const parts = [...toObjects(value.parts), ...children.map((part) => part.value)];
+      const parts = [...readObjects(value.parts), ...children.map((part) => part.value)];
       return this.#readMessage({ info: value, parts });
     }
     return /(^|\/)part\//.test(file) ? this.#readPart(value) : undefined;
@@ -223,7 +223,7 @@ class OpencodeReader extends StatefulReader<PartsState> {
       return readAs('session_message', message, this.#later.readMessage(message, message));
     }
     if (message === undefined) return readAs(readType(Object.keys(line)[0]), line, undefined);
-    const parts = toObjects(message.parts);
+    const parts = readObjects(message.parts);
     return readAs('message', message, this.#readMessage({ info: readObject(message.info) ?? {}, parts }));
   }
 
@@ -240,7 +240,3 @@ function findTimeMs(records: readonly TranscriptRecord[]): number | undefined {
 }
 
 const newTotals = (): StatedTotals => ({ stated: 0, counted: 0, statedCost: 0, countedCost: 0 });
-
-function toObjects(value: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
-}

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../lines/json.ts';
-import { isJsonObject, readObject, readText } from '../../records/fields.ts';
+import { readObject, readObjects, readText } from '../../records/fields.ts';
 import { newBlock, newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../../records/records.ts';
 import type { Usage } from '../../records/usage.ts';
@@ -111,7 +111,7 @@ export class SessionMessageReader {
 
   #readUser({ id, timestampMs, data }: Entry): TranscriptRecord[] {
     const known = { timestampMs, uuid: id };
-    const files = toObjects(data.files).map(toFileBlock);
+    const files = readObjects(data.files).map(toFileBlock);
     const text = readText(data.text) ?? '';
     if (text.trim() === '') {
       return files.length === 0 ? [] : [newMessage('user', { ...known, metadata: { isMeta: true }, blocks: files })];
@@ -139,7 +139,7 @@ export class SessionMessageReader {
   #readAssistant({ id, timestampMs, data }: Entry): TranscriptRecord[] {
     const { model, provider, prefix } = this.#toModel(data, timestampMs);
     const usage = this.#toUsage(data, timestampMs);
-    const content = toObjects(data.content);
+    const content = readObjects(data.content);
     const isDone = readObject(data.time)?.completed !== undefined;
     const message = newMessage('assistant', {
       ...{ timestampMs, uuid: id, model, usage },
@@ -264,7 +264,7 @@ function toFileBlock({ mime, name, uri, data }: JsonObject): BlockContent {
 /** The texts of `[{type: 'text', text}, {type: 'file', uri, mime, name}]`, and the names of files. */
 function toResultText(content: JsonValue | undefined): string | null {
   if (!Array.isArray(content)) return readText(content);
-  const texts = toObjects(content).map(({ text, name, uri }) =>
+  const texts = readObjects(content).map(({ text, name, uri }) =>
     typeof text === 'string' ? text : `[${readText(name) ?? (String(uri).startsWith('data:') ? 'file' : uri)}]`,
   );
   return texts.length === 0 ? null : texts.join('\n');
@@ -276,8 +276,4 @@ function toCallId({ id, callID, time }: JsonObject, index: number): JsonValue {
   if (call !== null && call.length >= 20) return call;
   const start = readObject(time)?.created;
   return `${call ?? 'call'}/${typeof start === 'number' ? start : ''}/${index}`;
-}
-
-function toObjects(value: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }

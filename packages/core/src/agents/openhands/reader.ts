@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../lines/json.ts';
-import { isJsonObject, readObject, readText } from '../../records/fields.ts';
+import { readObject, readObjects, readText } from '../../records/fields.ts';
 import { newMessage, newUsageRecord } from '../../records/new-records.ts';
 import type { TranscriptRecord } from '../../records/records.ts';
 import { MAX_TOKENS_PER_SESSION, type Usage } from '../../records/usage.ts';
@@ -138,7 +138,7 @@ class OpenHandsReader extends StatefulReader<OpenHandsReaderState> {
 
   #toEntries(metrics: JsonObject, field: string): JsonObject[] {
     const list = metrics[field] ?? [];
-    const entries = toObjects(list);
+    const entries = readObjects(list);
     const isWhole = Array.isArray(list) && list.length === entries.length;
     if (!isWhole) this.context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
     return entries;
@@ -198,7 +198,7 @@ class OpenHandsReader extends StatefulReader<OpenHandsReaderState> {
   }
 
   #toThoughts(source: JsonObject) {
-    const blocks = toObjects(source.thinking_blocks);
+    const blocks = readObjects(source.thinking_blocks);
     const { summary, content } = readObject(source.responses_reasoning_item) ?? {};
     const texts = [content, summary].find((list) => Array.isArray(list) && list.length > 0);
     const ofItem = Array.isArray(texts) ? texts.filter((text) => typeof text === 'string').join('\n') : '';
@@ -308,13 +308,9 @@ function toModelName(model: string | null): string | null {
 /** Texts and images in the shape of the Anthropic API. */
 function toParts(content: JsonValue | undefined): JsonValue[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  return toObjects(content).flatMap((part): JsonValue[] => {
+  return readObjects(content).flatMap((part): JsonValue[] => {
     if (part.type !== 'image') return [{ type: 'text', text: part.text ?? '' }];
     const urls = Array.isArray(part.image_urls) ? part.image_urls : [];
     return urls.map((url) => ({ type: 'image', source: { type: 'url', url: String(url).slice(0, 200) } }));
   });
-}
-
-function toObjects(value: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
