@@ -41,7 +41,7 @@ const LONG_CHARACTERS = /[<>&\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-
 const MAX_SUBAGENTS = 50;
 const PAGE_LIMIT = 200;
 
-/** What a document may still hold. */
+/** The rest that a document may hold. */
 interface Budget {
   messages: number;
   textLength: number;
