@@ -87,6 +87,25 @@ describe('a zip archive', () => {
     expect(await summarizeZip(prefixed)).toEqual(['!3.jsonl = 3', 'failed archive corrupt']);
   });
 
+  test.each([1, 2])('fails after its last member if its directory leaves out the one at %i', async (hidden) => {
+    const names = ['0', '1', '2'];
+    const archive = createZip(
+      names.map((name) => ({ name: `${name}.jsonl`, content: name.repeat(200), method: 'stored' })),
+    );
+    const directory = archive.readUInt32LE(archive.length - 6);
+    const entryBytes = (archive.length - 22 - directory) / names.length;
+    const end = Buffer.from(archive.subarray(-22));
+    for (const offset of [8, 10]) end.writeUInt16LE(names.length - 1, offset);
+    end.writeUInt32LE(entryBytes * (names.length - 1), 12);
+    const first = directory + entryBytes * hidden;
+    const left = Buffer.concat([archive.subarray(0, first), archive.subarray(first + entryBytes, -22), end]);
+    const found = names.filter((name) => name !== String(hidden));
+    expect(await summarizeZip(left)).toEqual([
+      ...found.map((name) => `!${name}.jsonl = ${name.repeat(200)}`),
+      'failed archive corrupt',
+    ]);
+  });
+
   test('is read as the zip command writes it', async ({ skip }) => {
     const folder = await createTemporaryFolder({ 'in/a.jsonl': 'a'.repeat(5000), 'in/b/c.jsonl': 'c' });
     try {

@@ -101,6 +101,10 @@ const END_BYTES = 22;
 /** The locator of the zip64 record, between it and the end. */
 const LOCATOR_BYTES = 20;
 const LOCAL_HEADER_BYTES = 30;
+/** The most that may follow a member, with its checksum and sizes. */
+const DESCRIPTOR_BYTES = 24;
+/** The extra fields and descriptors that tools write are shorter, and so is no member of a transcript. */
+const SUSPICIOUS_GAP_BYTES = 90;
 const UNIX_HOST = 3;
 const FILE_TYPE_MASK = 0o170000;
 const REGULAR_TYPE = 0o100000;
@@ -117,15 +121,16 @@ export async function* readZip(object: StoredObject, context: ReadContext): Asyn
     // Names and sizes are checked here, entry by entry, because yauzl would reject the whole archive.
     const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
     const zip = await fromRandomAccessReaderPromise(reader, object.sizeBytes, options);
-    let firstByte = readPosition(zip);
+    const directoryStart = readPosition(zip);
+    const places: MemberPlace[] = [];
     for await (const entry of zip.eachEntry()) {
       totals.entries += 1;
       totals.storedBytes += LOCAL_HEADER_BYTES + entry.fileNameLength + entry.compressedSize;
       totals.decodedBytes += entry.uncompressedSize;
-      firstByte = Math.min(firstByte, entry.relativeOffsetOfLocalHeader);
       if (totals.entries > limits.maxArchiveEntries) {
         throw new SourceError('limit-exceeded', `more than ${limits.maxArchiveEntries} members`);
       }
+      places.push(toPlace(entry));
       if (totals.storedBytes > object.sizeBytes) {
         throw new SourceError('corrupt', 'the members overlap, because together they are larger than the zip archive');
       }
@@ -137,7 +142,7 @@ export async function* readZip(object: StoredObject, context: ReadContext): Asyn
       if (!isFolder) yield toZipItem(object, zip, reader, entry, member, context);
       position.bytes = totals.storedBytes;
     }
-    const fault = await findUnlisted(zip, reader, object.sizeBytes, firstByte);
+    const fault = await findUnlisted(zip, reader, object.sizeBytes, { places, directoryStart });
     if (fault !== undefined) throw new SourceError('corrupt', fault);
   } catch (error) {
     if (error instanceof SourceError || context.signal.aborted) throw error;
@@ -153,7 +158,7 @@ async function findUnlisted(
   zip: ZipFile,
   reader: ZipReader,
   sizeBytes: number,
-  firstByte: number,
+  { places, directoryStart }: { places: MemberPlace[]; directoryStart: number },
 ): Promise<string | undefined> {
   const read = async (start: number, length: number): Promise<Buffer> =>
     readAtMost(await reader.openRange({ start, end: Math.min(sizeBytes, start + length) }), length);
@@ -167,11 +172,46 @@ async function findUnlisted(
     next = await read(end, END_BYTES);
   }
   const isAtEnd = startsWith(next, END_MAGIC) && end + END_BYTES + next.readUInt16LE(END_BYTES - 2) === sizeBytes;
-  // Also after a foreign beginning, another archive may be before the one whose directory was read.
-  const mayHaveMembersBefore = firstByte >= LOCAL_HEADER_BYTES;
-  return isAtEnd && !mayHaveMembersBefore
+  return isAtEnd && !(await hasGap(read, places, directoryStart))
     ? undefined
     : 'the zip directory does not cover the whole file, which may be several archives, so members may be missing';
+}
+
+/** The place of a member in the archive, by the directory. Its end is later if its own header has an extra field. */
+interface MemberPlace {
+  start: number;
+  leastEnd: number;
+}
+
+const toPlace = ({ relativeOffsetOfLocalHeader: start, fileNameLength, compressedSize }: Entry): MemberPlace => ({
+  start,
+  leastEnd: start + LOCAL_HEADER_BYTES + fileNameLength + compressedSize,
+});
+
+/**
+ * True if the directory leaves out enough bytes for a member, before, between or after its own, also for all of another
+ * archive. Headers of members are read only where it does.
+ */
+async function hasGap(
+  read: (start: number, length: number) => Promise<Buffer>,
+  places: MemberPlace[],
+  directoryStart: number,
+): Promise<boolean> {
+  let last: MemberPlace | undefined;
+  for (const place of [
+    ...places.sort((a, b) => a.start - b.start),
+    { start: directoryStart, leastEnd: directoryStart },
+  ]) {
+    const gap = place.start - (last?.leastEnd ?? 0);
+    if (last === undefined && gap >= LOCAL_HEADER_BYTES) return true;
+    if (last !== undefined && gap >= SUSPICIOUS_GAP_BYTES) {
+      const header = await read(last.start, LOCAL_HEADER_BYTES);
+      const extraBytes = header.length < LOCAL_HEADER_BYTES ? 0 : header.readUInt16LE(LOCAL_HEADER_BYTES - 2);
+      if (gap - extraBytes >= DESCRIPTOR_BYTES + LOCAL_HEADER_BYTES) return true;
+    }
+    if (last === undefined || place.leastEnd > last.leastEnd) last = place;
+  }
+  return false;
 }
 
 const startsWith = (bytes: Buffer, magic: Buffer): boolean => bytes.subarray(0, magic.length).equals(magic);

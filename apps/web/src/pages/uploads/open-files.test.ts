@@ -174,6 +174,13 @@ it('says that members may be missing of several zip archives in one file, and of
   ];
   const overflowed = zipSync({ 'a.jsonl': strToU8('a'), 'lost.jsonl': strToU8('b') });
   for (const offset of [8, 10]) new DataView(overflowed.buffer).setUint16(overflowed.length - 22 + offset, 1, true);
+  // The directory lists the first member only, and ends after it.
+  const both = zipSync({ 'a.jsonl': strToU8('a'), 'b.jsonl': strToU8('b'.repeat(200)) }, { level: 0 });
+  const end = both.slice(-22);
+  const directoryBytes = new DataView(end.buffer).getUint32(12, true);
+  for (const offset of [8, 10]) new DataView(end.buffer).setUint16(offset, 1, true);
+  new DataView(end.buffer).setUint32(12, directoryBytes / 2, true);
+  const partial = [...both.slice(0, both.length - 22 - directoryBytes / 2), ...end];
   const rest = { path: 'a.zip', reason: expect.stringMatching(/^The rest of it .* damaged/) };
   for (const [archive, found] of [
     [[...a, ...b], 'b'],
@@ -181,6 +188,7 @@ it('says that members may be missing of several zip archives in one file, and of
     [[...b.slice(4), ...c], 'c'],
     [[...a, ...b.slice(0, -22)], 'a'],
     [[...overflowed], 'a'],
+    [partial, 'a'],
   ] as const)
     expect(await open(choose('a.zip', new Uint8Array(archive)))).toEqual([
       { path: `${found}.jsonl`, body: found },

@@ -18,6 +18,10 @@ const FILE_TYPE_MASK = 0o170000;
 const REGULAR_TYPE = 0o100000;
 /** Fewer bytes before the first member hold no other. */
 const LOCAL_HEADER_BYTES = 30;
+/** The most that may follow a member, with its checksum and sizes. */
+const DESCRIPTOR_BYTES = 24;
+/** The extra fields and descriptors that tools write are shorter, and so is no member of a transcript. */
+const SUSPICIOUS_GAP_BYTES = 90;
 /** Bytes after the archive, and entries after the number that its directory states. */
 const UNLISTED: readonly (string | undefined)[] = ['appended data', 'trailing central directory data'];
 
@@ -28,9 +32,9 @@ const UNLISTED: readonly (string | undefined)[] = ['appended data', 'trailing ce
 export async function* readZip(file: Blob): AsyncGenerator<ArchiveMember> {
   // Nothing is written by these names.
   const reader = new ZipReader(new BlobReader(file), { strictness: 'tolerant', checkCrc32: true });
-  let firstByte = file.size;
+  const places: MemberPlace[] = [];
   for await (const entry of reader.getEntriesGenerator()) {
-    firstByte = Math.min(firstByte, entry.offset);
+    places.push(toPlace(entry));
     const entryName = decodeName(entry.rawFilename);
     if (entryName.endsWith('/') && entry.uncompressedSize === 0) continue;
     const name = toMemberPath(entryName);
@@ -42,8 +46,40 @@ export async function* readZip(file: Blob): AsyncGenerator<ArchiveMember> {
     }
   }
   const isUnlisted = reader.warnings?.some(({ reason }) => UNLISTED.includes(reason));
-  // Another archive may be before the one whose directory was read.
-  if (firstByte >= LOCAL_HEADER_BYTES || isUnlisted) throw new Error('Unlisted members');
+  if (isUnlisted || (await hasGap(file, places, reader.directoryOffset ?? 0))) throw new Error('Unlisted members');
+}
+
+/** The place of a member in the archive, by the directory. Its end is later if its own header has an extra field. */
+interface MemberPlace {
+  start: number;
+  leastEnd: number;
+}
+
+const toPlace = ({ offset: start, rawFilename, compressedSize }: Entry): MemberPlace => ({
+  start,
+  leastEnd: start + LOCAL_HEADER_BYTES + rawFilename.length + compressedSize,
+});
+
+/**
+ * True if the directory leaves out enough bytes for a member, before, between or after its own, also for all of another
+ * archive. Headers of members are read only where it does.
+ */
+async function hasGap(file: Blob, places: MemberPlace[], directoryStart: number): Promise<boolean> {
+  let last: MemberPlace | undefined;
+  for (const place of [
+    ...places.sort((a, b) => a.start - b.start),
+    { start: directoryStart, leastEnd: directoryStart },
+  ]) {
+    const gap = place.start - (last?.leastEnd ?? 0);
+    if (last === undefined && gap >= LOCAL_HEADER_BYTES) return true;
+    if (last !== undefined && gap >= SUSPICIOUS_GAP_BYTES) {
+      const lengthAt = last.start + LOCAL_HEADER_BYTES - 2;
+      const [low = 0, high = 0] = new Uint8Array(await file.slice(lengthAt, lengthAt + 2).arrayBuffer());
+      if (gap - low - 256 * high >= DESCRIPTOR_BYTES + LOCAL_HEADER_BYTES) return true;
+    }
+    if (last === undefined || place.leastEnd > last.leastEnd) last = place;
+  }
+  return false;
 }
 
 function isSpecial({ versionMadeBy, externalFileAttributes }: Entry): boolean {
