@@ -1,4 +1,4 @@
 import { createHash } from 'node:crypto';
 
-/** What is stored of a secret that has at least 128 random bits, or is valid for minutes. */
+/** The SHA-256 of a random secret, which is stored in its place. */
 export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex');
