@@ -1,5 +1,12 @@
 import { type ApiKeyScope, TEXT_PARAMETERS } from '@recount/contract/access';
-import { addTextReads, type DatabasePool, hasTextsOfOthers, listOwnNames, readSessionPeople } from '@recount/db';
+import {
+  addTextReads,
+  type DatabasePool,
+  type HiddenOrder,
+  hasTextsOfOthers,
+  listOwnNames,
+  readSessionPeople,
+} from '@recount/db';
 import type { FastifyRequest } from 'fastify';
 import { type Access, decide, type Reveals, toAccess } from '../access/access.ts';
 import { type FoundSession, findSubject } from '../access/find-subject.ts';
@@ -14,9 +21,7 @@ declare module 'fastify' {
     /** Names of the one person whose sessions the request may see; null if it may see all sessions. */
     onlyNames: readonly string[] | null;
     /** Decides the order of rows with equal figures where names are hidden; null where they are not. */
-    orderSalt: string | null;
-    /** True if names of teams are hidden. */
-    hidesGroups: boolean;
+    hiddenOrder: HiddenOrder | null;
     /** The answer, or a part of it, as this request may see it. Routes whose answer is not JSON call it themselves. */
     reveal: (<Answer>(answer: Answer) => Promise<Answer>) | null;
   }
@@ -40,8 +45,7 @@ const REFUSALS: Partial<Record<ApiKeyScope, string>> = {
  */
 export function addReveals(app: ApiApp, { database: pool }: Pick<ApiDependencies, 'database'>): void {
   const noteReads = createReadNoter(pool);
-  for (const name of ['onlyNames', 'orderSalt', 'reveal'] as const) app.decorateRequest(name, null);
-  app.decorateRequest('hidesGroups', false);
+  for (const name of ['onlyNames', 'hiddenOrder', 'reveal'] as const) app.decorateRequest(name, null);
   app.addHook('onRoute', ({ url, config }) => {
     if (config?.reveals === undefined) throw new Error(`${url} does not say what it reveals`);
   });
@@ -63,8 +67,7 @@ export function addReveals(app: ApiApp, { database: pool }: Pick<ApiDependencies
     if ('missing' in decision) throw missingScope(decision.missing, REFUSALS[decision.missing]);
     request.onlyNames = decision.isLimited ? ownNames : null;
     const hidden = await findHiddenNames(pool.database, holder, { ...access, ownNames });
-    request.orderSalt = hidden?.orderSalt ?? null;
-    request.hidesGroups = hidden?.hidesGroups ?? false;
+    request.hiddenOrder = hidden?.hiddenOrder ?? null;
     const wrong = await hidden?.translate(queryOf(request));
     if (wrong !== undefined) throw hiddenName(wrong.field);
     if (reveals === 'texts' && session !== null) {

@@ -62,7 +62,7 @@ export interface ReportDeps extends Pick<ApiDependencies, 'database' | 'priceSou
 interface ReportReader {
   workspaceId: string;
   onlyNames: FastifyRequest['onlyNames'];
-  orderSalt: FastifyRequest['orderSalt'];
+  hiddenOrder: FastifyRequest['hiddenOrder'];
 }
 
 const RETRY_AFTER = { 'retry-after': '60' };
@@ -72,8 +72,8 @@ export function addAnalyticsRoutes(app: ApiApp, deps: ReportDeps): void {
   for (const name of REPORT_NAMES) {
     const path = `/v1/analytics/${name}`;
     app.get(path, { config: toRouteConfig(name), schema: toRouteSchema(name) }, (request) => {
-      const { onlyNames, orderSalt } = request;
-      const reader = { workspaceId: workspaceOf(request), onlyNames, orderSalt };
+      const { onlyNames, hiddenOrder } = request;
+      const reader = { workspaceId: workspaceOf(request), onlyNames, hiddenOrder };
       return readReports(deps, (snapshot) => answerReport(deps, snapshot, name, reader, request.query as ReportQuery));
     });
   }
@@ -113,12 +113,12 @@ export async function answerReport<Name extends ReportName>(
   { priceSource, now = Date.now }: ReportDeps,
   snapshot: Database,
   name: Name,
-  { workspaceId, onlyNames, orderSalt }: ReportReader,
+  { workspaceId, onlyNames, hiddenOrder }: ReportReader,
   query: ReportQuery,
 ): Promise<ReportAnswer<Name>> {
   const resolved = await resolveFilter(snapshot, workspaceId, query, onlyNames);
   const { unmatched, currencyLabel } = resolved;
-  const filter = { ...resolved.filter, orderSalt: orderSalt ?? undefined };
+  const filter = { ...resolved.filter, hiddenOrder: hiddenOrder ?? undefined };
   const context = {
     nowMs: now(),
     readModelComparison: () => readModelComparison(snapshot, workspaceId, priceSource?.file),

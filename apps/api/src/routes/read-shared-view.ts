@@ -72,7 +72,7 @@ export async function readSharedView(
   const policy = await readViewPolicy(snapshot, workspaceId);
   const hidden = policy && (await findHiddenNames(snapshot, { workspaceId, policy }));
   const rename = hidden?.rename;
-  const reader = { workspaceId, onlyNames: null, orderSalt: hidden?.orderSalt ?? null };
+  const reader = { workspaceId, onlyNames: null, hiddenOrder: hidden?.hiddenOrder ?? null };
   const { filters, names } = readFilters(view, rename);
   const read = async ({ name, query }: Request): Promise<Answer & Frame> => {
     const written = { ...query, ...filters, ...time, time_zone: view.time_zone };

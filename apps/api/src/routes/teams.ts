@@ -79,7 +79,8 @@ export async function addTeamRoutes(
     app.get('/v1/teams', LIST_TEAMS, async (request) => {
       const { limit, cursor } = request.query;
       const after = parseCursor(teamCursorSchema, cursor)?.name;
-      const orderSalt = request.hidesGroups ? (request.orderSalt ?? undefined) : undefined;
+      const { hiddenOrder } = request;
+      const orderSalt = hiddenOrder?.kinds.has('team') ? hiddenOrder.salt : undefined;
       const rows = await listTeams(pool.database, workspaceOf(request), { after, limit: limit + 1, orderSalt });
       const { page: teams, next_cursor } = cutPage(rows, limit, ({ id, name }) => ({
         name: orderSalt === undefined ? name : toTeamPlace(orderSalt, id),

@@ -47,7 +47,7 @@ export async function readDigest(database: Database, digest: DigestRow, nowMs: n
   const groups: DigestContent['groups'] = [];
   // Anyone may get a digest.
   const hidden = await readPolicyRenaming(database, digest.workspace_id);
-  const scope = { ...within(from, to), orderSalt: hidden?.orderSalt };
+  const scope = { ...within(from, to), hiddenOrder: hidden?.hiddenOrder };
   for (const by of GROUPS) {
     // Pseudonyms alone would tell their reader nothing.
     if (by === 'person' && hidden?.hidesAll) continue;

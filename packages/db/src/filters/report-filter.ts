@@ -8,6 +8,7 @@ import { sessions, transcripts } from '../schema/transcripts.ts';
 import { workspaces } from '../schema/workspaces.ts';
 import { type AttributedName, isAttributedTo, isOneOf, toAttributed } from './attributed-to.ts';
 import { type ResolvedNames, resolveNames, type UnmatchedName, type WantedNames } from './resolve-names.ts';
+import type { HiddenOrder } from './visible-names.ts';
 
 /**
  * The parameters of a report. `from` and `to` are ISO 8601: moments, or dates in the time zone. The branch is the
@@ -33,8 +34,8 @@ export interface ReportFilter extends ResolvedNames, Pick<ReportRequest, 'timeZo
   tool?: string | undefined;
   /** The people of the workspace, to group by; absent if it has none. */
   people?: PeopleAttribution | undefined;
-  /** A secret that decides the order of people and machines with equal figures, where names would tell who is who. */
-  orderSalt?: string | undefined;
+  /** Decides the order of groups with equal figures where names would tell who is who. */
+  hiddenOrder?: HiddenOrder | undefined;
 }
 
 const DATE = /^\d{4}-\d\d-\d\d$/;

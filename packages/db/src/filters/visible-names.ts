@@ -156,14 +156,19 @@ const PSEUDONYM_LENGTH = 10;
 export const toPseudonym = (salt: string, field: string, name: string): string =>
   `${field}-${createHmac('sha256', salt).update(`${field} ${name}`).digest('hex').slice(0, PSEUDONYM_LENGTH)}`;
 
+/** An order that does not follow names. */
+export interface HiddenOrder {
+  salt: string;
+  /** The kinds that have hidden names. */
+  kinds: ReadonlySet<NamedKind | undefined>;
+}
+
 /** Decides for one name whether a reader sees it, and what the reader sees instead. */
 export interface Renaming {
   isVisible(field: string, name: string): boolean;
   rename(field: string, name: string): string;
   /** Decides the order of rows with equal figures, which would be by their names otherwise. */
-  orderSalt: string;
-  /** True if it hides names of teams and cost centres. */
-  hidesGroups: boolean;
+  hiddenOrder: HiddenOrder;
 }
 
 /** Makes pseudonyms of all names but the visible ones. However a person is named, it is one person. */
@@ -179,8 +184,14 @@ export function createRenaming({ persons, machines, groups, shown }: VisibleName
   return {
     isVisible,
     rename: (field, name) => (isVisible(field, name) ? name : toPseudonym(salt, field, toShown(field, name))),
-    orderSalt: createHmac('sha256', salt).update('order').digest('hex'),
-    hidesGroups: groups !== undefined,
+    hiddenOrder: {
+      salt: createHmac('sha256', salt).update('order').digest('hex'),
+      kinds: new Set<NamedKind>([
+        'person',
+        'machine',
+        ...(groups === undefined ? [] : (['team', 'cost_centre'] as const)),
+      ]),
+    },
   };
 }
 

@@ -224,9 +224,9 @@ export async function readTelemetryReport(
   const clock = createLocalClock(filter.timeZone);
   const parts = await readParts(database, filter, groupBy);
   const groups = Map.groupBy(parts, (part) => JSON.stringify(toValues(part, groupBy, clock)));
-  const hasNames = filter.orderSalt !== undefined && groupBy.some((key) => PERSON_FIELDS.has(key));
+  const hasNames = groupBy.some((key) => filter.hiddenOrder?.kinds.has(PERSON_FIELDS.get(key)));
   const toPlace = (id: string): string =>
-    hasNames ? createHash('sha256').update(`${filter.orderSalt}${id}`).digest('hex') : id;
+    hasNames ? createHash('sha256').update(`${filter.hiddenOrder?.salt}${id}`).digest('hex') : id;
   // By their keys first, because the database has no order for rows that are equal otherwise.
   const rows = [...groups]
     .map(([id, members]) => ({ place: toPlace(id), id, members }))

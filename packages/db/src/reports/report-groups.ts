@@ -209,9 +209,9 @@ export async function createScope(
 }
 
 /** The value that orders groups with equal figures by a key. */
-function toPlace(name: string, { orderSalt }: ReportScope): SQL {
+function toPlace(name: string, { hiddenOrder }: ReportScope): SQL {
   const value = sql`g.${sql.identifier(name)}`;
-  return orderSalt !== undefined && PERSON_FIELDS.has(name) ? sql`md5(${orderSalt}::text || ${value})` : value;
+  return hiddenOrder?.kinds.has(PERSON_FIELDS.get(name)) ? sql`md5(${hiddenOrder.salt}::text || ${value})` : value;
 }
 
 /** True if each group is one session. */
