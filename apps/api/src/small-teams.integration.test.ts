@@ -51,6 +51,8 @@ beforeAll(async () => {
       ids.set(name, (await send('POST', '/v1/people', person)).id);
     }
   }
+  for (const team of ['Core', 'Solo'])
+    await send('PATCH', `/v1/teams/${ids.get(team)}`, { lead_id: ids.get('Ann Abel'), cost_centre: 'Labs' });
   await changeWorkspaceSettings(api.database.database, HOME_WORKSPACE, { namesFromPeople: 2 });
   const viewer = { workspaceId: HOME_WORKSPACE, name: 'viewer', scopes: ROLES.viewer, person: 'someone' };
   viewerKey = (await createApiKey(api.database.database, viewer)).key;
@@ -82,6 +84,9 @@ it('hides the names of small teams and cost centres, whose figures would be one 
   const solo = teams.find(({ members }) => members === 1)?.name ?? '';
   expect(teams.map(({ name }) => name).sort()).toEqual(['Core', solo]);
   expect(solo).toMatch(PSEUDONYM);
+  // Its lead or cost centre would tell which team it is.
+  expect(teams.find(({ name }) => name === solo)).toMatchObject({ lead: null, cost_centre: null });
+  expect(teams.find(({ name }) => name === 'Core')).toMatchObject({ lead: { display_name: 'Ann Abel' } });
   expect(await listNames(`&team=${solo}`)).toEqual(['pseudonym']);
   expect(await listNames('&team=core')).toEqual(SHOWN);
   for (const name of ['Solo', 'team-0000000000'])

@@ -66,7 +66,7 @@ export function maskAnswer(answer: unknown, mask: Mask): unknown {
     if (!isMembers(value) || value instanceof Date) return value;
     const sessionId = sessionOf(value, outer);
     const sender = 'sent_person' in value ? (value.sent_person as string | null) : undefined;
-    const shown = mask.rename === undefined ? value : hideCandidates(value);
+    const shown = mask.rename === undefined ? value : hideCandidates(hideTeam(value, mask.rename));
     return Object.fromEntries(
       Object.entries(shown).map(([name, member]) => {
         const isText = isTextField(name, value);
@@ -93,6 +93,13 @@ function renameAll(field: string, value: unknown, { rename }: Mask): unknown {
 /** Sentences about filters that match nothing, which offer names. */
 const isWords = (name: string, value: unknown): boolean =>
   name === 'unmatched' && Array.isArray(value) && value.every((item) => typeof item === 'string');
+
+/** Removes what tells which team it is whose name is hidden. */
+function hideTeam(value: Members, rename: NonNullable<Mask['rename']>): Members {
+  if (typeof value.name !== 'string' || toNamed('name', value) !== 'team' || rename('team', value.name) === value.name)
+    return value;
+  return { ...value, cost_centre: null, lead: null };
+}
 
 /** Removes a name that was typed, with the names that it could mean. */
 function hideCandidates(value: Members): Members {

@@ -3,7 +3,7 @@ import {
   findLostNode,
   isDatabaseFull,
   isDatabaseUnavailable,
-  type NameField,
+  NAME_PARAMETERS,
   PeopleError,
   type PeopleErrorCode,
   UnresolvedNameError,
@@ -77,21 +77,6 @@ export function toProblemError(error: unknown): ProblemError {
   }
   return toFrameworkProblem(error) ?? toInternalError(error);
 }
-
-/** Parameters of names. */
-export const NAME_PARAMETERS: Record<NameField, string> = {
-  agent: 'agent',
-  project: 'project',
-  repository: 'repository',
-  gitBranch: 'git_branch',
-  model: 'model',
-  machine: 'machine',
-  person: 'person',
-  team: 'team',
-  costCentre: 'cost_centre',
-  kindOfWork: 'kind_of_work',
-  sessionId: 'session_id',
-};
 
 function toUnknownName({ field, message, candidates }: UnresolvedNameError): ProblemError {
   const errors = [{ location: 'query' as const, field: NAME_PARAMETERS[field], message }];

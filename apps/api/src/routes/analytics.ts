@@ -12,6 +12,7 @@ import {
 } from '@recount/contract';
 import {
   type Database,
+  NAME_PARAMETERS,
   type Names,
   type ReportFilter,
   type ReportRequest,
@@ -29,7 +30,6 @@ import type { FastifyContextConfig, FastifyRequest, FastifySchema } from 'fastif
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
 import { ProblemError } from '../problems/problem-error.ts';
-import { NAME_PARAMETERS } from '../problems/to-problem-error.ts';
 
 /** The parsed query parameters that all reports share. */
 export interface ReportQuery {

@@ -73,7 +73,7 @@ it('shows the figures of the reports for the same filters and time, with zone, t
   const { own, sessions } = report.totals;
   const { responses, tokens_in, tokens_out, cache_read, cache_write, cache_hit_ratio, cost_usd } = own;
   expect(cost_usd).toBeCloseTo(1.00005, 9);
-  const expected = [sessions, responses, tokens_in, tokens_out, cache_read, cache_write, cache_hit_ratio, cost_usd];
+  const expected = [cost_usd, sessions, responses, tokens_in, tokens_out, cache_read, cache_write, cache_hit_ratio];
   expect(readValues(html).slice(0, 8)).toEqual(expected);
   const rows = report.breakdowns?.[0]?.rows ?? [];
   for (const row of rows) expect(readValues(html)).toContain(row.own.tokens_in);

@@ -3,6 +3,7 @@ import { PERSON_FIELDS } from '@recount/contract/access';
 import { createLocalClock } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { resolveKeptFilters } from '../filters/kept-filters.ts';
+import { NAME_PARAMETERS } from '../filters/resolve-names.ts';
 import { hideFilters, readPolicyRenaming } from '../filters/visible-names.ts';
 import { addDays, narrowTime, toLocalDay, toMonday, toMonthStart } from '../reports/local-days.ts';
 import { readUsageReport } from '../reports/read-usage-report.ts';
@@ -62,7 +63,7 @@ export async function readDigest(database: Database, digest: DigestRow, nowMs: n
     ...{ totals: toFigures(totals), previous: toFigures(previous) },
     // They offer names that are similar.
     unmatched: unmatched
-      .filter(({ field }) => hidden === undefined || !PERSON_FIELDS.has(field))
+      .filter(({ field }) => hidden === undefined || !PERSON_FIELDS.has(NAME_PARAMETERS[field]))
       .map(({ message }) => message),
   };
 }

@@ -30,6 +30,21 @@ export interface WantedNames {
 
 export type NameField = keyof WantedNames;
 type NamedField = Exclude<NameField, 'sessionId'>;
+
+/** The query parameter of each name. */
+export const NAME_PARAMETERS: Record<NameField, string> = {
+  agent: 'agent',
+  project: 'project',
+  repository: 'repository',
+  gitBranch: 'git_branch',
+  model: 'model',
+  machine: 'machine',
+  person: 'person',
+  team: 'team',
+  costCentre: 'cost_centre',
+  kindOfWork: 'kind_of_work',
+  sessionId: 'session_id',
+};
 type RowField = (typeof ROW_FIELDS)[number];
 
 /** Full names of the workspace, each once. An empty list matches nothing; an absent one leaves nothing out. */

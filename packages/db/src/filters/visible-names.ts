@@ -174,11 +174,13 @@ export interface Renaming {
 /** Makes pseudonyms of all names but the visible ones. However a person is named, it is one person. */
 export function createRenaming({ persons, machines, groups, shown }: VisibleNames, salt: string): Renaming {
   const toShown = (field: string, name: string): string => (field === 'person' ? (shown.get(name) ?? name) : name);
-  const toKeys = (names: readonly string[]): Set<string> => new Set(names.map((name) => name.toLowerCase()));
-  const groupKeys = groups && { team: toKeys(groups.team), cost_centre: toKeys(groups.cost_centre) };
+  // Names of teams differ by more than case; cost centres that do not are different ones.
+  const teamKeys = groups && new Set(groups.team.map((name) => name.toLowerCase()));
+  const costCentres = groups && new Set(groups.cost_centre);
   const isVisible = (field: string, name: string): boolean => {
     if (field === 'person') return persons.has(toShown(field, name));
-    if (field === 'team' || field === 'cost_centre') return groupKeys?.[field].has(name.toLowerCase()) ?? true;
+    if (field === 'team') return teamKeys?.has(name.toLowerCase()) ?? true;
+    if (field === 'cost_centre') return costCentres?.has(name) ?? true;
     return machines.has(name);
   };
   return {

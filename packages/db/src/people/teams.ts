@@ -100,6 +100,7 @@ export async function changeTeam(
     .where(isTeam(workspaceId, id))
     .returning({ id: teams.id });
   if (changed.length === 0) return false;
+  await emptyPagesAfterPeople(transaction, workspaceId);
   const fields = Object.entries({ name, cost_centre: costCentre, lead: leadId }).flatMap(([field, value]) =>
     value === undefined ? [] : [field],
   );

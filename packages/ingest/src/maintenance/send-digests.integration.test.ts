@@ -114,7 +114,7 @@ describe('a digest', () => {
 
   it('has no people where the workspace hides their names, and pseudonyms in its filters', async () => {
     const { database } = installation;
-    const filters = { person: ['ada <b>', 'adda <b>'], machine: 'laptopp-of-ada' };
+    const filters = { person: ['ada <b>', 'adda <b>'], machine: 'laptopp-of-ada', cost_centre: 'ada-4711' };
     const digest = await create('hidden', 'month', '2026-01-10T00:00:00Z', filters);
     await database.withTransaction((transaction) =>
       changeWorkspaceSettings(transaction, TEST_WORKSPACE, { namesFromPeople: 5 }),
