@@ -22,6 +22,16 @@ it.each([
   ['tokens of all tiers and by tier', [usage('m', 'w1')], [usage('m', 'w1', 'standard'), usage('m', 'w1', 'batch')]],
   ['tokens by workspace and by its keys', [usage('m', 'wrkspc_1')], [usage('m', 'wrkspc_1 apikey_1')]],
   ['tokens of the default workspace and by its keys', [usage('m', 'default')], [usage('m', 'default apikey_1')]],
+  [
+    'tokens by workspace and by keys, where some have no key',
+    [usage('m', 'wrkspc_1'), usage('m', 'wrkspc_2')],
+    [usage('m', 'wrkspc_1 apikey_1'), usage('m', 'default')],
+  ],
+  [
+    'tokens by project and by user and project, where some have no user',
+    [usage('m', 'proj_1'), usage('m', 'proj_2 user-2')],
+    [usage('m', 'proj_2'), usage('m', 'proj_1 user-1')],
+  ],
   ['tokens by project and by user', [usage('m', 'proj_1')], [usage('m', 'user-1'), usage('m', 'user-2')]],
 ])('finds %s', (_name, some, others) => {
   expect(findRegrouped(some, others)).toBe(day);
@@ -37,6 +47,16 @@ it.each([
   ['one is the default workspace', [line('a'), line('a', null, 'w1')], [line('a', null, 'w2'), line('a')]],
   ['one has keys, of another workspace', [usage('m', 'wrkspc_1')], [usage('m', 'wrkspc_2 apikey_1')]],
   ['both have keys', [usage('m', 'wrkspc_1 apikey_1')], [usage('m', 'wrkspc_1 apikey_2')]],
+  [
+    'some have no key, of another workspace',
+    [usage('m', 'wrkspc_1'), usage('m', 'wrkspc_1 apikey_1')],
+    [usage('m', 'default'), usage('m', 'wrkspc_2 apikey_2')],
+  ],
+  [
+    'some have no key, of another tier',
+    [usage('m', 'wrkspc_1', 'batch'), usage('m', 'wrkspc_1 apikey_1', 'batch')],
+    [usage('m', 'wrkspc_1 apikey_1', 'standard'), usage('m', 'wrkspc_1', 'standard')],
+  ],
   ['the scope is unknown', [line('a', null, '')], [line('a', null, 'w1')]],
   ['the tiers are others', [usage('m', null, 'standard')], [usage('m', null, 'batch')]],
   ['one has tokens and the other amounts', [usage('m')], [whole]],

@@ -46,23 +46,37 @@ function toIds(scope: string | null): Map<string, string> {
 }
 
 /**
- * True if both have a line in parts by ids of other things, such as one workspace and one of its keys, and the parts can
- * have something in common.
+ * True if both have a line in parts by ids of other things, such as one workspace and one of its keys, and two of these
+ * parts can have something in common: their ids of the same things are the same, and so are their tiers. Lines of a report
+ * by key can lack one, so that both may have parts by workspace alone as well.
  */
 function hasOtherIds(rows: readonly Grouped[], others: readonly Grouped[]): boolean {
-  const toLine = ({ lineItem, model }: Grouped): string => JSON.stringify([lineItem, model]);
-  const toParts = (list: readonly Grouped[]) =>
-    Map.groupBy(
-      list.filter(({ scope }) => scope !== null && scope !== UNKNOWN_SCOPE),
-      toLine,
-    );
-  const othersByLine = toParts(others);
-  const toKinds = (ids: ReadonlyMap<string, string>): string => [...ids.keys()].sort().join(' ');
-  return [...toParts(rows)].some(([line, ofLine]) => {
-    const [some, rest] = [ofLine, othersByLine.get(line) ?? []].map((list) => list.map(({ scope }) => toIds(scope)));
-    const kinds = new Set(some?.map(toKinds));
-    if (rest?.some((ids) => kinds.has(toKinds(ids)))) return false;
-    return some?.some((a) => rest?.some((b) => [...a].every(([kind, id]) => (b.get(kind) ?? id) === id))) ?? false;
+  const [some, rest] = [rows, others].map((list) => {
+    const parts = list.filter(({ scope }) => scope !== null && scope !== UNKNOWN_SCOPE);
+    return Map.groupBy(parts, (row) => [...toIds(row.scope).keys()].sort().join(' '));
+  });
+  return [...(some ?? [])].some(([kinds, a]) =>
+    [...(rest ?? [])].some(([otherKinds, b]) => {
+      if (kinds === otherKinds) return false;
+      const otherNames = otherKinds.split(' ');
+      const both = kinds.split(' ').filter((kind) => otherNames.includes(kind));
+      return hasCommon(a, b, ({ lineItem, model, scope }) => {
+        const ids = toIds(scope);
+        return [lineItem, model, ...both.map((kind) => ids.get(kind))];
+      });
+    }),
+  );
+}
+
+/** True if a line of the ones has the same values as one of the others, and the same tier, unless one is of all tiers. */
+function hasCommon(a: readonly Grouped[], b: readonly Grouped[], toValues: (row: Grouped) => unknown[]): boolean {
+  const toText = (row: Grouped): string => JSON.stringify(toValues(row));
+  const tiersByText = new Map(
+    [...Map.groupBy(b, toText)].map(([text, list]) => [text, new Set(list.map(({ serviceTier }) => serviceTier))]),
+  );
+  return a.some((row) => {
+    const tiers = tiersByText.get(toText(row));
+    return tiers !== undefined && (row.serviceTier === null || tiers.has(null) || tiers.has(row.serviceTier));
   });
 }
 
