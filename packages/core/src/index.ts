@@ -53,6 +53,7 @@ export type { ScannedResponse } from './assemble/direct-responses.ts';
 export { KINDS_OF_WORK, type KindOfWork } from './assemble/kind-of-work.ts';
 export { flatDefaultPrices, type Price, type PriceQuery, type PriceTable } from './assemble/price-table.ts';
 export { ResumeError } from './assemble/resume-error.ts';
+export { toEarlierIdentities } from './bills/anthropic.ts';
 export { BillError, type BillRow, type BillVendor } from './bills/bill.ts';
 export { findBillVendor, toBilledModel } from './bills/billed-usage.ts';
 export { findRegrouped, requireSameGroups } from './bills/find-regrouped.ts';

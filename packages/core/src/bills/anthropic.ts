@@ -40,6 +40,10 @@ const COST_DIMENSIONS = [
   ...(['context_window', 'inference_geo', 'description', 'cost_type', 'token_type'] as const),
 ] as const;
 
+const WINDOWS = [null, '0-200k', '200k-1M'];
+const REGIONS = [null, 'global', 'us', 'not_available'];
+const WITHOUT_GROUPS = ',null,null]';
+
 const readAll = (result: JsonObject, names: readonly string[]) => names.map((name) => result[name] ?? null);
 
 const toCost = (day: string, result: JsonObject, workspace: string | null): BillRow => ({
@@ -71,4 +75,12 @@ function toUsage(day: string, result: JsonObject, workspace: string | null): Bil
     // Tokens by context window or region are added up. The end is the one that a report without these groups always had.
     identity: JSON.stringify(['usage', day, ...readAll(result, DIMENSIONS), null, null]),
   };
+}
+
+/** Identities under which earlier versions stored the tokens of this line, by context window and region. */
+export function toEarlierIdentities({ kind, identity }: Pick<BillRow, 'kind' | 'identity'>): string[] {
+  if (kind !== 'usage' || !identity.endsWith(WITHOUT_GROUPS)) return [];
+  const start = identity.slice(0, -WITHOUT_GROUPS.length);
+  const ends = WINDOWS.flatMap((window) => REGIONS.map((region) => `,${JSON.stringify([window, region]).slice(1)}`));
+  return ends.filter((end) => end !== WITHOUT_GROUPS).map((end) => start + end);
 }

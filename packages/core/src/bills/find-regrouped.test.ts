@@ -32,6 +32,13 @@ it.each([
     [usage('m', 'proj_1'), usage('m', 'proj_2 user-2')],
     [usage('m', 'proj_2'), usage('m', 'proj_1 user-1')],
   ],
+  ['tokens of one workspace by other identities', [usage('m', 'wrkspc_1')], [usage('m', 'wrkspc_1')]],
+  ['tokens of an unknown scope', [usage('m', '')], [usage('m', 'wrkspc_1 apikey_1'), usage('m', 'default')]],
+  [
+    'tokens of the default workspace without a scope',
+    [usage('m'), usage('m', 'wrkspc_1')],
+    [usage('m', 'default'), usage('m', 'wrkspc_2')],
+  ],
   ['tokens by project and by user', [usage('m', 'proj_1')], [usage('m', 'user-1'), usage('m', 'user-2')]],
 ])('finds %s', (_name, some, others) => {
   expect(findRegrouped(some, others)).toBe(day);
@@ -57,7 +64,8 @@ it.each([
     [usage('m', 'wrkspc_1', 'batch'), usage('m', 'wrkspc_1 apikey_1', 'batch')],
     [usage('m', 'wrkspc_1 apikey_1', 'standard'), usage('m', 'wrkspc_1', 'standard')],
   ],
-  ['the scope is unknown', [line('a', null, '')], [line('a', null, 'w1')]],
+  ['the scope of tokens is unknown, and their tier another', [usage('m', '', 'a')], [usage('m', 'w1', 'b')]],
+  ['the scope of an amount is unknown', [line('a', null, '')], [line('a', null, 'w1')]],
   ['the tiers are others', [usage('m', null, 'standard')], [usage('m', null, 'batch')]],
   ['one has tokens and the other amounts', [usage('m')], [whole]],
 ])('finds none if %s', (_name, some, others) => {

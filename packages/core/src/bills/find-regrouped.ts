@@ -5,7 +5,8 @@ type Grouped = Pick<BillRow, 'kind' | 'day' | 'lineItem' | 'model' | 'scope' | '
 /**
  * The first day whose amounts or tokens both reports have, grouped otherwise: a day as a whole and by line, a line as a
  * whole and by model, a line for all workspaces and projects and by these, by one of these and by another, or for all
- * tiers and by tier. Undefined if there is none. The scope of lines with `UNKNOWN_SCOPE` is not compared.
+ * tiers and by tier. Tokens also if only their identities differ, or if the scope of one is unknown, so that both can be
+ * the same ones; amounts of an unknown scope are not compared by it. Undefined if there is none.
  */
 export function findRegrouped(added: readonly Grouped[], stored: readonly Grouped[]): string | undefined {
   const toPart = ({ day, kind }: Grouped): string => JSON.stringify([day, kind]);
@@ -32,7 +33,8 @@ export function findRegrouped(added: readonly Grouped[], stored: readonly Groupe
         ({ lineItem, model, scope }) => JSON.stringify([lineItem, model, scope]),
         ({ serviceTier }) => serviceTier === null,
       ) ||
-      hasOtherIds(rows, others)
+      hasOtherIds(rows, others) ||
+      hasSameTokens(rows, others)
     );
   };
   const found = [...Map.groupBy(added, toPart).entries()].filter(isRegrouped).map(([, rows]) => rows[0]?.day ?? '');
@@ -66,6 +68,17 @@ function hasOtherIds(rows: readonly Grouped[], others: readonly Grouped[]): bool
       });
     }),
   );
+}
+
+/** True if both can have the same tokens. A line that comes again is none of the others. */
+function hasSameTokens(rows: readonly Grouped[], others: readonly Grouped[]): boolean {
+  const toTokens = (list: readonly Grouped[]) => list.filter(({ kind }) => kind === 'usage');
+  const [a, b] = [toTokens(rows), toTokens(others)];
+  const toUnknown = (list: readonly Grouped[]) => list.filter(({ scope }) => scope === UNKNOWN_SCOPE);
+  const toLine = ({ lineItem, model }: Grouped): unknown[] => [lineItem, model];
+  // Earlier versions stored the default workspace without a scope.
+  const toPart = (row: Grouped): unknown[] => [...toLine(row), row.scope ?? DEFAULT_WORKSPACE];
+  return hasCommon(a, toUnknown(b), toLine) || hasCommon(toUnknown(a), b, toLine) || hasCommon(a, b, toPart);
 }
 
 /** True if a line of the ones has the same values as one of the others, and the same tier, unless one is of all tiers. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { BillList } from '@recount/contract';
-import { type BillRow, findRegrouped } from '@recount/core';
+import { type BillRow, findRegrouped, toEarlierIdentities } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { lockWorkspaceChanges } from '../database/locks.ts';
 import { type SQL, sql } from '../drizzle.cjs';
@@ -43,9 +43,10 @@ async function requireSameGroups(
   transaction: Database,
   { workspaceId, vendor }: BillImport,
   rows: readonly BillRow[],
+  replacedKeys: readonly string[],
 ): Promise<void> {
   const days = [...new Set(rows.map(({ day }) => day))];
-  const keys = rows.map(({ identity }) => toKey(identity));
+  const keys = [...replacedKeys, ...rows.map(({ identity }) => toKey(identity))];
   const { rows: stored } = await transaction.execute<
     Parameters<typeof findRegrouped>[1][number] & Record<string, unknown>
   >(sql`
@@ -58,22 +59,14 @@ async function requireSameGroups(
 }
 
 /**
- * Deletes stored tokens that the new lines replace under another key: earlier versions stored tokens by context window and
- * region in separate lines, which look alike.
+ * Keys of stored tokens that the new lines replace under another key, because earlier versions stored tokens by context
+ * window and region in separate lines.
  */
-async function deleteReplaced(
-  transaction: Database,
-  { workspaceId, vendor }: BillImport,
-  values: readonly { row_key: string; kind: string }[],
-): Promise<void> {
-  const tokens = toJsonText(values.filter(({ kind }) => kind === 'usage'));
-  await transaction.execute(sql`
-    WITH added AS (SELECT * FROM jsonb_to_recordset(${tokens}::jsonb) AS r(${COLUMNS}))
-    DELETE FROM ${billRows} AS b USING added AS a
-    WHERE b.workspace_id = ${workspaceId} AND b.vendor = ${vendor} AND b.kind = 'usage' AND b.day = a.day
-      AND (b.model, b.line_item, b.scope, b.service_tier)
-        IS NOT DISTINCT FROM (a.model, a.line_item, a.scope, a.service_tier)
-      AND NOT EXISTS (SELECT FROM added AS known WHERE known.row_key = b.row_key)`);
+function toReplacedKeys(vendor: string, rows: readonly BillRow[]): string[] {
+  if (vendor !== 'anthropic') return [];
+  const added = new Set(rows.map(({ identity }) => identity));
+  const earlier = rows.flatMap((row) => toEarlierIdentities(row)).filter((identity) => !added.has(identity));
+  return earlier.map(toKey);
 }
 
 /**
@@ -88,7 +81,8 @@ export async function storeBill(
   if (rows.length === 0) return;
   // Two imports at a time would not see each other's lines.
   await lockWorkspaceChanges(transaction, workspaceId);
-  await requireSameGroups(transaction, { workspaceId, vendor, actor }, rows);
+  const replacedKeys = toReplacedKeys(vendor, rows);
+  await requireSameGroups(transaction, { workspaceId, vendor, actor }, rows, replacedKeys);
   const values = rows.map((row) => ({
     row_key: toKey(row.identity),
     kind: row.kind,
@@ -103,7 +97,9 @@ export async function storeBill(
     cache_read: row.cacheReadTokens,
     cache_write: row.cacheWriteTokens,
   }));
-  await deleteReplaced(transaction, { workspaceId, vendor, actor }, values);
+  await transaction.execute(sql`
+    DELETE FROM ${billRows} AS b
+    WHERE b.workspace_id = ${workspaceId} AND b.vendor = ${vendor} AND b.row_key = ANY(${sql.param(replacedKeys)}::text[])`);
   await transaction.execute(sql`
     INSERT INTO ${billRows} (workspace_id, vendor, ${NAMES})
     SELECT ${workspaceId}::text, ${vendor}::text, ${NAMES} FROM jsonb_to_recordset(${toJsonText(values)}::jsonb) AS r(${COLUMNS})
