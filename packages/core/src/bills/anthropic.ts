@@ -22,14 +22,17 @@ export function readAnthropicPage(page: JsonObject): AnsweredRow[] {
   const isByWorkspace = buckets.some(({ results }) =>
     readObjects(results).some(({ workspace_id: id }) => readLabel(id) !== null),
   );
+  const names = ['context_window', 'inference_geo'].filter((name) =>
+    buckets.some(({ results }) => readObjects(results).some((result) => readLabel(result[name]) !== null)),
+  );
   return buckets.flatMap((bucket) => {
     const day = readDay(bucket.starting_at);
     return readObjects(bucket.results).map((result) => {
       const workspace = readLabel(result.workspace_id) ?? (isByWorkspace ? DEFAULT_WORKSPACE : null);
-      return {
-        ...('amount' in result ? toCost(day, result, workspace) : toUsage(day, result, workspace)),
-        piece: String(bucket.starting_at),
-      };
+      const piece = String(bucket.starting_at);
+      if ('amount' in result) return { ...toCost(day, result, workspace), piece };
+      const groups = { names: names.join(' '), values: JSON.stringify(readAll(result, names)) };
+      return { ...toUsage(day, result, workspace), piece, groups };
     });
   });
 }

@@ -38,6 +38,8 @@ export interface BillRow {
 export interface AnsweredRow extends BillRow {
   /** The piece of the report that has the line, such as a day or an event: of several answers with it, the last counts. */
   piece: string;
+  /** Groups of the report whose lines are added up to one, by name, and this line's values of them. */
+  groups?: { names: string; values: string };
 }
 
 /** A report that cannot be read. The message says why, and quotes nothing private. */

@@ -64,9 +64,9 @@ describe('readBill', () => {
     const toResult = (input: number, more: object) => ({
       ...{
         uncached_input_tokens: input,
-        cache_creation: { ephemeral_1h_input_tokens: 0, ephemeral_5m_input_tokens: 1 },
+        cache_creation: { ephemeral_1h_input_tokens: 0, ephemeral_5m_input_tokens: input * 2 },
       },
-      ...{ cache_read_input_tokens: 2, output_tokens: 3, server_tool_use: { web_search_requests: 0 } },
+      ...{ cache_read_input_tokens: input * 3, output_tokens: input * 4, server_tool_use: { web_search_requests: 0 } },
       ...{ api_key_id: null, workspace_id: 'wrkspc_1', model: 'claude-opus-5-5', service_tier: 'standard' },
       ...{ context_window: null, inference_geo: null, ...more },
     });
@@ -81,6 +81,25 @@ describe('readBill', () => {
       expect(read('anthropic', pages).map(({ inputTokens }) => inputTokens)).toEqual([100]);
     // A later import of the other replaces the stored line.
     expect(read('anthropic', windows)[0]?.identity).toBe(read('anthropic', whole)[0]?.identity);
+    // An answer can have only one of the windows or regions.
+    const toAnswers = ({ data: [bucket] }: typeof whole) => bucket?.results.map((result) => page(result)) ?? [];
+    const [small, large] = toAnswers(windows);
+    for (const pages of [
+      toAnswers(windows),
+      toAnswers(regions),
+      [windows, small],
+      [small, whole, large],
+      [whole, whole],
+    ])
+      expect(read('anthropic', pages).map(({ inputTokens }) => inputTokens)).toEqual([100]);
+    for (const pages of [
+      [whole, small],
+      [small, whole],
+      [regions, large],
+    ])
+      expect(() => read('anthropic', pages)).toThrow(
+        'It has the tokens of 2026-11-01 twice, by other windows or regions, with different figures. Import one of the two',
+      );
   });
 
   it('reads OpenAI’s costs by line item, and tokens by model, of several pages', () => {

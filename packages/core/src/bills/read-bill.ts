@@ -25,12 +25,12 @@ const READERS: Readonly<Record<BillVendor, VendorReader>> = {
 /**
  * The lines of a vendor's report: answers of its API, as one JSON value, an array of several, or one a line. Lines that
  * are the same but for their figures are added up, unless a later answer has them again. Throws BillError, also if two
- * answers have the same amounts, grouped otherwise.
+ * answers have the same amounts, grouped otherwise, or tokens by other groups with different figures.
  */
 export function readBill(vendor: BillVendor, text: string): BillRow[] {
   const { list, read, hasEvents = false } = READERS[vendor];
   const earlier = new Map<string, BillRow[]>();
-  const answered = new Map<string, { answer: number; row: BillRow }>();
+  const answered = new Map<string, Answered>();
   for (const [answer, page] of parsePages(text).entries()) {
     if (!Array.isArray(page[list])) {
       throw new BillError(`It is no report of this vendor: an answer of its API has a list “${list}”`);
@@ -44,18 +44,57 @@ export function readBill(vendor: BillVendor, text: string): BillRow[] {
       );
       for (const [day, rows] of days) earlier.set(day, [...(earlier.get(day) ?? []), ...rows]);
     }
-    for (const { piece, ...row } of own) {
+    for (const { piece, groups = { names: '', values: '' }, ...row } of own) {
       const place = JSON.stringify([row.identity, piece]);
-      const known = answered.get(place);
-      answered.set(place, { answer, row: known?.answer === answer ? addRows(known.row, row) : row });
+      const key = JSON.stringify([place, groups]);
+      const known = answered.get(key);
+      answered.set(key, {
+        answer,
+        place,
+        names: groups.names,
+        row: known?.answer === answer ? addRows(known.row, row) : row,
+      });
     }
   }
-  const rows = new Map<string, BillRow>();
-  for (const { row } of answered.values()) {
-    const known = rows.get(row.identity);
-    rows.set(row.identity, known === undefined ? row : addRows(known, row));
+  const pieces = [...Map.groupBy(answered.values(), ({ place }) => place).values()].map(toPiece);
+  return addUp(pieces, ({ identity }) => identity);
+}
+
+interface Answered {
+  answer: number;
+  place: string;
+  /** Names of the groups whose lines are added up. */
+  names: string;
+  row: BillRow;
+}
+
+/**
+ * The line of a piece, with its groups added up. Throws BillError if answers have it by other groups with different
+ * figures, because one of them can lack a group.
+ */
+function toPiece(answered: readonly Answered[]): BillRow {
+  const [row, ...others] = [...Map.groupBy(answered, ({ names }) => names).values()].flatMap((list) =>
+    addUp(
+      list.map(({ row: own }) => own),
+      () => '',
+    ),
+  );
+  if (row === undefined) throw new Error('A piece has no lines');
+  if (others.some((other) => COUNTS.some((name) => other[name] !== row[name]))) {
+    throw new BillError(
+      `It has the tokens of ${row.day} twice, by other windows or regions, with different figures. Import one of the two`,
+    );
   }
-  return [...rows.values()];
+  return row;
+}
+
+function addUp(rows: readonly BillRow[], toKey: (row: BillRow) => string): BillRow[] {
+  const byKey = new Map<string, BillRow>();
+  for (const row of rows) {
+    const known = byKey.get(toKey(row));
+    byKey.set(toKey(row), known === undefined ? row : addRows(known, row));
+  }
+  return [...byKey.values()];
 }
 
 function parsePages(text: string): JsonObject[] {
