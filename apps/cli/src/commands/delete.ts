@@ -5,7 +5,7 @@ import type { ApiOptions } from '../connection/find-api.ts';
 import { addPlaceOptions } from '../connection/place-options.ts';
 import { withClient } from '../connection/with-client.ts';
 import { toProject } from '../report/report-query.ts';
-import { listSessions } from '../sessions/read-sessions.ts';
+import { listDescendants, listSessions } from '../sessions/read-sessions.ts';
 import { type CliContext, note, print, START_COMMAND } from '../terminal/cli-context.ts';
 import { CliError, UsageError } from '../terminal/cli-error.ts';
 import { formatCount, formatCountOf, formatTimestamp, formatUsd } from '../terminal/format-values.ts';
@@ -32,8 +32,8 @@ export function createDeleteCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Their sub-agents are deleted with them. The agent’s own files stay on its machine: hooks and \`recount backfill\`
-would upload them again. Needs the scope admin.
+Their sub-agents are deleted with them, and the sub-agents of these. The agent’s own files stay on its machine: hooks
+and \`recount backfill\` would upload them again. Needs the scope admin.
 
 Examples:
   $ recount delete 0fae0449
@@ -50,6 +50,7 @@ async function deleteSessions(context: CliContext, names: string[], options: Del
       options.project === undefined
         ? await findSessions(client, names)
         : await findProject(client, toProject(options.project, context.workingDirectory));
+    for await (const subagent of listDescendants(client, sessions)) sessions.push(subagent);
     if (sessions.length === 0) return note(context, 'There is nothing to delete.');
     const unique = [...new Map(sessions.map((session) => [session.session_id, session])).values()];
     for (const line of describe(unique, toPrintWidth(context))) print(context, line);
@@ -66,12 +67,7 @@ async function deleteSessions(context: CliContext, names: string[], options: Del
 async function findSessions(client: ApiClient, names: readonly string[]): Promise<Session[]> {
   const { readSession } = await import('../show/read-session.ts');
   const found: Session[] = [];
-  for (const name of names) {
-    const session = await readSession(client, name);
-    const path = `/v1/sessions/${encodeURIComponent(session.session_id)}/subagents`;
-    found.push(session);
-    for await (const subagent of listSessions(client, path)) found.push(subagent);
-  }
+  for (const name of names) found.push(await readSession(client, name));
   return found;
 }
 

@@ -9,7 +9,7 @@ import { Command } from 'commander';
 import type { ApiClient, ApiPlace } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { listPages } from '../connection/list-pages.ts';
-import { listSessions } from '../sessions/read-sessions.ts';
+import { listDescendants, listSessions } from '../sessions/read-sessions.ts';
 import { type CliContext, note, print } from '../terminal/cli-context.ts';
 import { CliError } from '../terminal/cli-error.ts';
 import { formatCount, formatCountOf } from '../terminal/format-values.ts';
@@ -34,8 +34,8 @@ export function createRestoreCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-The session's sub-agents are written, too, and the files that its agent keeps with transcripts, such as large results.
-An existing file with other bytes is not overwritten.
+The session's sub-agents are written, too, the sub-agents of these, and the files that its agent keeps with transcripts,
+such as large results. An existing file with other bytes is not overwritten.
 
 Examples:
   $ recount restore 0b7f6c1e-… && claude --resume 0b7f6c1e-…
@@ -113,8 +113,8 @@ async function pull(context: CliContext, given: string | undefined, options: Res
 }
 
 /**
- * The session's own transcript, and its sub-agents' transcripts, with their attachments. A file that cannot be restored
- * is named, and the others are; returns how many could not be.
+ * The transcripts of the session and of its sub-agents on all levels, with their attachments. A file that cannot be
+ * restored is named, and the others are; returns how many could not be.
  */
 async function restoreSession(
   context: CliContext,
@@ -127,8 +127,7 @@ async function restoreSession(
     import('../restore/restored-path.ts'),
   ]);
   const transcripts: (typeof session)[] = [session];
-  const subagents = `/v1/sessions/${encodeURIComponent(session.session_id)}/subagents`;
-  for await (const subagent of listSessions(client, subagents)) transcripts.push(subagent);
+  for await (const subagent of listDescendants(client, [session])) transcripts.push(subagent);
   let failed = 0;
   const attempt = async (write: () => Promise<unknown>): Promise<void> => {
     try {

@@ -57,6 +57,22 @@ export async function* listSessions(
   for await (const { sessions } of pages) yield* sessions;
 }
 
+/** The sub-agents of these sessions, and their sub-agents, on all levels. Yields none of the given ones, and each once. */
+export async function* listDescendants(
+  client: ApiClient,
+  sessions: readonly Pick<Session, 'session_id'>[],
+): AsyncGenerator<Session, void> {
+  // A set also iterates over what the loop adds to it. A transcript may claim that a session is its own sub-agent, or its sub-agent's.
+  const known = new Set(sessions.map(({ session_id: id }) => id));
+  for (const id of known) {
+    for await (const subagent of listSessions(client, `/v1/sessions/${encodeURIComponent(id)}/subagents`)) {
+      if (known.has(subagent.session_id)) continue;
+      known.add(subagent.session_id);
+      yield subagent;
+    }
+  }
+}
+
 export async function readSessions(
   client: ApiClient,
   query: NonNullable<ApiRequest['query']>,
