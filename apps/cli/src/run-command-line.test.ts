@@ -63,12 +63,22 @@ describe('recount', () => {
     const { out } = await run(['--help'], { environment: { COLUMNS } });
     const names = [...out.matchAll(/^ {2}([a-z][a-z-]+)/gm)].flatMap(([, name]) => name ?? []);
     expect(names.length).toBeGreaterThan(40);
-    for (const name of names) {
-      const help = await run([name, '--help'], { environment: { COLUMNS } });
+    const withoutAction = ['bill', 'cluster', 'keys', 'prices', 'repositories', 'settings', 'workspaces'];
+    for (const words of [...names.map((name) => [name, '--help']), ...withoutAction.map((name) => [name])]) {
+      const help = await run(words, { environment: { COLUMNS } });
+      const text = help.out + help.err;
+      expect(text).toContain('Usage: recount');
       const isToCopy = (line: string): boolean => /^ +(\$|\[\{)/.test(line);
-      const long = help.out.split('\n').filter((line) => line.length > Number(COLUMNS) && !isToCopy(line));
-      expect([name, ...long]).toEqual([name]);
+      const long = text.split('\n').filter((line) => line.length > Number(COLUMNS) && !isToCopy(line));
+      expect([...words, ...long]).toEqual(words);
     }
+  });
+
+  it('writes an error on one line, and a help without an action to the errors', async () => {
+    const environment = { COLUMNS: '40' };
+    const name = 'a-name-that-no-command-has-because-it-is-so-long';
+    expect((await run([name, 'and more'], { environment })).err).toContain(`recount: unknown command '${name}'`);
+    expect(await run(['keys'], { environment })).toMatchObject({ out: '', err: expect.stringContaining('Usage:') });
   });
 
   it.each([

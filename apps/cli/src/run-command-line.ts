@@ -65,8 +65,10 @@ function createProgram(context: CliContext, commands: CommandsByHeading): Comman
       // Commander wraps its part of a help to the same width.
       writeOut: (text) => context.stdout.write(wrapHelp(text, width)),
       getOutHelpWidth: () => width,
-      writeErr: (text) => context.stderr.write(text),
-      outputError: (text, write) => write(text.replace(/^error: /, 'recount: ')),
+      // The help of a command that only has subcommands.
+      writeErr: (text) => context.stderr.write(wrapHelp(text, width)),
+      getErrHelpWidth: () => width,
+      outputError: (text) => context.stderr.write(text.replace(/^error: /, 'recount: ')),
     })
     .exitOverride();
   for (const [heading, creators] of Object.entries(commands)) {
