@@ -63,6 +63,36 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     expect(await page.evaluate("localStorage.getItem('recount-page')")).toBeNull();
   });
 
+  it('keeps the row that keys select in sight, also in a low window', async () => {
+    const [session] = (await ask<SessionList>('/v1/sessions?limit=1')).sessions;
+    const sessions = Array.from({ length: 40 }, (_, index) => ({ ...session, session_id: `s-${index}` }));
+    const page = await open('/uploads', { viewport: { width: 1280, height: 420 } });
+    await page.route('**/v1/sessions?*', (route) => route.fulfill({ json: { sessions, next_cursor: null } }));
+    await page.goto(`${api.url}/sessions`);
+    const rows = page.locator('.data-table .body [role=row]');
+    await rows.first().waitFor();
+    /** The number of the selected row, if it is below the head and above the lower edge of the table. */
+    const readSelectedInSight = () =>
+      page.evaluate<string | null>(`(() => {
+        const row = document.querySelector('.data-table .body [data-selected=true]');
+        const table = document.querySelector('.data-table').getBoundingClientRect();
+        const head = document.querySelector('.data-table .head').getBoundingClientRect();
+        const { top, bottom } = row?.getBoundingClientRect() ?? { top: -1, bottom: -1 };
+        return top >= head.bottom - 1 && bottom <= table.bottom + 1 ? row.ariaRowIndex : null;
+      })()`);
+    for (const [key, rowIndex] of [
+      ['G', '41'],
+      ['g', '2'],
+      ['j', '3'],
+      ['G', '41'],
+      ['k', '40'],
+    ] as const) {
+      await page.keyboard.press(key);
+      await page.locator(`.data-table [data-selected=true][aria-rowindex="${rowIndex}"]`).waitFor({ state: 'attached' });
+      await expect.poll(readSelectedInSight, key).toBe(rowIndex);
+    }
+  });
+
   it('names each page in the title of its tab', async () => {
     const page = await open('/models');
     await expect.poll(() => page.title()).toBe('Models · recount');

@@ -48,12 +48,16 @@ export function DataTable<Row, Sort extends string>(props: DataTableProps<Row, S
   const navigate = useNavigate();
   const { items, scroller, virtual } = useVisibleRows(rows.length, loadMore);
   const isWhole = rows.length <= MAX_WHOLE_ROWS;
+  const hasTotal = columns.some(({ total }) => total !== undefined);
+  const headRows = hasTotal ? 2 : 1;
   const open = (row: Row | undefined): void => {
     if (row !== undefined) void navigate({ href: toHref(row) });
   };
   const scrollTo = (index: number): void => {
     virtual.scrollToIndex(index);
-    if (isWhole) scroller.current?.querySelectorAll('.body > [role=row]')[index]?.scrollIntoView({ block: 'nearest' });
+    // A row that is not in the document yet comes into sight by the line above.
+    const row = scroller.current?.querySelector(`.body > [aria-rowindex="${index + headRows + 1}"]`);
+    if (isWhole) row?.scrollIntoView({ block: 'nearest' });
   };
   const selected = useSelection(rows, scrollTo, open);
   const onRowClick = (event: MouseEvent, row: Row): void => {
@@ -64,8 +68,6 @@ export function DataTable<Row, Sort extends string>(props: DataTableProps<Row, S
   const gridTemplateColumns = columns.map(({ width }) => width).join(' ');
   // Each row is a separate grid, because without a common width, its columns would be as wide as its own texts.
   const minWidth = columns.reduce((sum, { width }) => sum + Number(/(\d+)px/.exec(width)?.[1] ?? 0), 0);
-  const hasTotal = columns.some(({ total }) => total !== undefined);
-  const headRows = hasTotal ? 2 : 1;
   return (
     <div
       className={isWhole ? 'data-table whole' : 'data-table'}
