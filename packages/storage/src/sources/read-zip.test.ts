@@ -1,16 +1,19 @@
 import { execFileSync } from 'node:child_process';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { assert, asyncProperty, integer } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readSources } from './read-sources.ts';
-import type { TranscriptSource } from './source-item.ts';
+import { readZip } from './read-zip.ts';
+import { DEFAULT_SOURCE_LIMITS, type TranscriptSource } from './source-item.ts';
 import { summarize } from './testing/summarize.ts';
 import { createTar } from './testing/tar-writer.ts';
 import { createTemporaryFolder } from './testing/temporary-folder.ts';
 import { createZip, type ZipMember } from './testing/zip-writer.ts';
+import type { ReadContext, StoredObject } from './transcript-item.ts';
 
 async function summarizeZip(archive: Buffer, options = {}, name = 'x.zip'): Promise<string[]> {
   const folder = await createTemporaryFolder({ [name]: archive });
@@ -104,6 +107,30 @@ describe('a zip archive', () => {
       ...found.map((name) => `!${name}.jsonl = ${name.repeat(200)}`),
       'failed archive corrupt',
     ]);
+  });
+
+  test('is read with few requests if its members have long extra fields of their own', async () => {
+    const members = Array.from({ length: 200 }, (_, index) => ({
+      ...{ name: `${index}.jsonl`, content: String(index).repeat(2000), method: 'stored' as const },
+      localExtraBytes: 100,
+    }));
+    const archive = createZip(members);
+    let requests = 0;
+    const object: StoredObject = {
+      ...{ kind: 'object', location: 'x.zip', path: 'x.zip', sizeBytes: archive.length, modifiedAtMs: undefined },
+      isExplicit: true,
+      open: async ({ start, end } = { start: 0, end: archive.length }) => {
+        requests += 1;
+        return Readable.from([archive.subarray(start, end)]);
+      },
+    };
+    const context: ReadContext = {
+      ...{ sinceMs: undefined, limits: DEFAULT_SOURCE_LIMITS, signal: new AbortController().signal, wants: undefined },
+      position: { bytes: 0 },
+    };
+    const items = await Array.fromAsync(readZip(object, context));
+    expect(items.map(({ kind }) => kind)).toEqual(members.map(() => 'transcript'));
+    expect(requests).toBeLessThan(10);
   });
 
   test('is read as the zip command writes it', async ({ skip }) => {

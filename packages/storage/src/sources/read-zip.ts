@@ -62,6 +62,15 @@ class ZipReader extends RandomAccessReader {
     );
   }
 
+  /** The bytes of a small range, fewer at the end of the archive, with one read for those close to each other. */
+  async readAt(start: number, length: number): Promise<Buffer> {
+    try {
+      return await this.#readWindow({ start, end: Math.min(this.#object.sizeBytes, start + length) });
+    } catch (error) {
+      throw toSourceError(error);
+    }
+  }
+
   /** The bytes of a range, from memory if they are already loaded. */
   async openRange(range: ByteRange): Promise<Readable> {
     if (range.start === range.end) return Readable.from([]);
@@ -160,19 +169,17 @@ async function findUnlisted(
   sizeBytes: number,
   { places, directoryStart }: { places: MemberPlace[]; directoryStart: number },
 ): Promise<string | undefined> {
-  const read = async (start: number, length: number): Promise<Buffer> =>
-    readAtMost(await reader.openRange({ start, end: Math.min(sizeBytes, start + length) }), length);
   let end = readPosition(zip);
-  let next = await read(end, END_BYTES);
+  let next = await reader.readAt(end, END_BYTES);
   // Tools without zip64 count to 65,535 and start again at 0.
   if (startsWith(next, ENTRY_MAGIC))
     return 'the zip directory has more members than it says, so later ones are missing';
   if (startsWith(next, END64_MAGIC)) {
     end += 12 + Number(next.readBigUInt64LE(4)) + LOCATOR_BYTES;
-    next = await read(end, END_BYTES);
+    next = await reader.readAt(end, END_BYTES);
   }
   const isAtEnd = startsWith(next, END_MAGIC) && end + END_BYTES + next.readUInt16LE(END_BYTES - 2) === sizeBytes;
-  return isAtEnd && !(await hasGap(read, places, directoryStart))
+  return isAtEnd && !(await hasGap(reader, places, directoryStart))
     ? undefined
     : 'the zip directory does not cover the whole file, which may be several archives, so members may be missing';
 }
@@ -193,7 +200,7 @@ const toPlace = ({ relativeOffsetOfLocalHeader: start, fileNameLength, compresse
  * archive. Headers of members are read only where it does.
  */
 async function hasGap(
-  read: (start: number, length: number) => Promise<Buffer>,
+  reader: ZipReader,
   places: MemberPlace[],
   directoryStart: number,
 ): Promise<boolean> {
@@ -205,7 +212,7 @@ async function hasGap(
     const gap = place.start - (last?.leastEnd ?? 0);
     if (last === undefined && gap >= LOCAL_HEADER_BYTES) return true;
     if (last !== undefined && gap >= SUSPICIOUS_GAP_BYTES) {
-      const header = await read(last.start, LOCAL_HEADER_BYTES);
+      const header = await reader.readAt(last.start, LOCAL_HEADER_BYTES);
       const extraBytes = header.length < LOCAL_HEADER_BYTES ? 0 : header.readUInt16LE(LOCAL_HEADER_BYTES - 2);
       if (gap - extraBytes >= DESCRIPTOR_BYTES + LOCAL_HEADER_BYTES) return true;
     }

@@ -13,6 +13,8 @@ export interface ZipMember {
   methodCode?: number;
   declaredSizeBytes?: number;
   declaredCrc32?: number;
+  /** Bytes of an extra field that only the header before the data has. */
+  localExtraBytes?: number;
   /** Points to the previous member's data instead of having its own. */
   overlapsPrevious?: boolean;
 }
@@ -53,7 +55,9 @@ function encode({ content, method = 'deflated' }: ZipMember): Buffer {
 function header(member: ZipMember, { offset, data }: Written, isDirectory: boolean): Buffer {
   const name = Buffer.from(member.name);
   const size = member.declaredSizeBytes ?? Buffer.byteLength(member.content);
-  const extra = member.isZip64 ? zip64Extra(size, data.length, isDirectory ? offset : undefined) : Buffer.alloc(0);
+  const extra = member.isZip64
+    ? zip64Extra(size, data.length, isDirectory ? offset : undefined)
+    : Buffer.alloc(isDirectory ? 0 : (member.localExtraBytes ?? 0));
   const fixed = Buffer.alloc(isDirectory ? 46 : 30);
   fixed.writeUInt32LE(isDirectory ? 0x02014b50 : 0x04034b50, 0);
   if (isDirectory) fixed.writeUInt16LE(UNIX_VERSION_MADE_BY, 4);
