@@ -48,7 +48,7 @@ const LONG_PAUSE_MS = 40 * MINUTE_MS;
  * without a price; tools of MCP servers and sub-agents of Claude Code. One day is far more expensive than the others, one
  * session is caught in a loop. Ends at `nowMs`
  * (milliseconds since 1970), and is the same for the same moment. Today is a working day with sessions that have ended,
- * also on the first morning of a month, which would be empty otherwise. About 400 transcripts, made one by one.
+ * few or none in its first minutes, also on the first morning of a month, which would be empty otherwise. About 400 transcripts, made one by one.
  */
 export function* generateDemo(nowMs: number): Generator<DemoTranscript> {
   const random = createRandom();
@@ -62,7 +62,8 @@ export function* generateDemo(nowMs: number): Generator<DemoTranscript> {
         ? Number(random.chance(0.04))
         : random.integer(0, person.maxSessions) * Number(daysAgo === 0 || random.chance(0.6));
       for (let number = 0; number < count; number++) {
-        const startMs = fromMs + Math.floor((random.integer(0, 540) / 540) * (toMs - fromMs));
+        const minutes = Math.floor((random.integer(0, 540) * (toMs - fromMs)) / (540 * MINUTE_MS));
+        const startMs = fromMs + minutes * MINUTE_MS;
         const session = makeSession(random, person, startMs);
         if (toEnd(session) < nowMs) yield* toTranscripts(session);
       }
@@ -74,9 +75,12 @@ export function* generateDemo(nowMs: number): Generator<DemoTranscript> {
   }
 }
 
-/** Sessions begin from 7 to 16 o'clock UTC; on the last day in the hours before its sessions must end. */
+/**
+ * Sessions begin from 7 to 16 o'clock UTC; on the last day in the hours before its sessions must end, and in its first
+ * hours at any time, as those that would not have ended are left out.
+ */
 function toWorkingHours(dayMs: number, nowMs: number): [fromMs: number, toMs: number] {
-  const toMs = Math.min(dayMs + 16 * HOUR_MS, nowMs - 2 * HOUR_MS);
+  const toMs = Math.min(dayMs + 16 * HOUR_MS, Math.max(nowMs - 2 * HOUR_MS, Math.min(nowMs, dayMs + HOUR_MS / 2)));
   const fromMs = Math.min(dayMs + 7 * HOUR_MS, Math.max(dayMs, toMs - 3 * HOUR_MS));
   return [fromMs, Math.max(fromMs, toMs)];
 }

@@ -74,6 +74,19 @@ it.each(FIRST_DAYS)('has sessions of today and a budget of the week at %s', asyn
   expect(await chooseDemoBudget(nowMs)).toMatchObject({ name: 'Company', period: 'week' });
 });
 
+it.each([
+  ['00:05', 0],
+  ['01:00', 5],
+  ['01:40', 5],
+])('has sessions of today at %s that have ended, which begin at more than %i whole minutes', (time, count) => {
+  const dayMs = Date.parse('2026-12-02');
+  const nowMs = Date.parse(`2026-12-02T${time}:00Z`);
+  const today = [...generateDemo(nowMs)].filter(({ startMs, path }) => startMs >= dayMs && !path.includes('/subagents/'));
+  const starts = today.map(({ startMs }) => startMs);
+  expect(starts.filter((startMs) => startMs % 60_000 !== 0)).toEqual([]);
+  expect(new Set(starts).size).toBeGreaterThan(count);
+});
+
 it('has a budget of the month once that is longer than the week', async () => {
   expect(await chooseDemoBudget(NOW)).toMatchObject({ name: 'Company', period: 'month' });
 });
