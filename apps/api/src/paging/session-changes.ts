@@ -32,17 +32,25 @@ export async function readSessionChanges(database: Database, rowSet: RowSetKey):
       if (edits.length === 0) totals.unknown_edits += 1;
       if (edits.some(({ isWholeFile }) => isWholeFile)) totals.whole_file_edits += 1;
       const paths = new Set([calledPath, ...edits.flatMap(({ path }) => path ?? [])]);
-      for (const path of paths) byFile.get(path).edits += 1;
+      // Several paths beyond the limit are one file here.
+      for (const file of new Set([...paths].map((path) => byFile.get(path)))) file.edits += 1;
       for (const edit of edits) addLines(edit, [totals, byFile.get(edit.path ?? calledPath)]);
     }
   }
-  const lines = (file: FileChanges): number => file.lines_added + file.lines_removed;
   return {
     ...totals,
     files: byFile.all.filter(({ file_path: path }) => path !== null).length,
-    by_file: byFile.all.sort((a, b) => lines(b) - lines(a)).slice(0, MAX_CHANGED_FILES),
+    by_file: toList(byFile),
     is_cut: byFile.isCut,
   };
+}
+
+/** The files with the most lines, and always the one for paths beyond the limit. */
+function toList({ all, isCut }: ChangedFiles): FileChanges[] {
+  const lines = (file: FileChanges): number => file.lines_added + file.lines_removed;
+  const list = all.sort((a, b) => lines(b) - lines(a));
+  const others = isCut ? list.slice(MAX_CHANGED_FILES).filter(({ file_path: path }) => path === null) : [];
+  return [...list.slice(0, MAX_CHANGED_FILES - others.length), ...others];
 }
 
 /** Texts of very long lines are cut before they are parsed, and end with a mark. */

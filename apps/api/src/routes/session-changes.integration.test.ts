@@ -80,6 +80,29 @@ it('counts files beyond what memory holds as one without a path, and says so', a
   expect(changes.by_file.find(({ file_path: path }) => path === null)).toMatchObject({ lines_added: 6 });
 });
 
+it('counts an edit of several files beyond those once, and lists them even if all others have more lines', async () => {
+  const PATCH = 'patch-session';
+  const toPatch = (paths: readonly string[], text: string): string =>
+    ['*** Begin Patch', ...paths.flatMap((path) => [`*** Add File: ${path}`, text]), '*** End Patch'].join('\n');
+  const known = Array.from({ length: 210 }, (_, index) => `/${index}/${'p'.repeat(40_000)}`);
+  const patches = [
+    ...known.map((path) => toPatch([path], '+one\n+two\n+three')),
+    toPatch(['/beyond/a', '/beyond/b'], '+line'),
+  ];
+  const lines = patches.map((patch, index) => {
+    const content = [{ type: 'tool_use', id: `q${index}`, name: 'Edit', input: { patch } }];
+    const message = { id: `m${index}`, role: 'assistant', content };
+    return toLine(PATCH, index, { type: 'assistant', message });
+  });
+  await api.upload(lines.join(''), { session_id: PATCH, path: `/p/${PATCH}.jsonl` });
+  await api.work();
+  const { by_file: files, ...changes } = await read(PATCH);
+  expect(changes).toMatchObject({ edits: 211, lines_added: 632, files: 210, is_cut: true });
+  expect(files).toHaveLength(200);
+  const { file_path: path, ...beyond } = files.at(-1) ?? {};
+  expect([path === null, beyond]).toEqual([true, { edits: 1, lines_added: 2, lines_removed: 0 }]);
+});
+
 it('reads the edits of one long line together, until their inputs are too long', async () => {
   const WIDE = 'wide-session';
   const content = Array.from({ length: 300 }, (_, index) => {
