@@ -88,7 +88,9 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
       ['k', '40'],
     ] as const) {
       await page.keyboard.press(key);
-      await page.locator(`.data-table [data-selected=true][aria-rowindex="${rowIndex}"]`).waitFor({ state: 'attached' });
+      await page
+        .locator(`.data-table [data-selected=true][aria-rowindex="${rowIndex}"]`)
+        .waitFor({ state: 'attached' });
       await expect.poll(readSelectedInSight, key).toBe(rowIndex);
     }
   });

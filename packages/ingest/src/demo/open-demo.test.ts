@@ -81,7 +81,9 @@ it.each([
 ])('has sessions of today at %s that have ended, which begin at more than %i whole minutes', (time, count) => {
   const dayMs = Date.parse('2026-12-02');
   const nowMs = Date.parse(`2026-12-02T${time}:00Z`);
-  const today = [...generateDemo(nowMs)].filter(({ startMs, path }) => startMs >= dayMs && !path.includes('/subagents/'));
+  const today = [...generateDemo(nowMs)].filter(
+    ({ startMs, path }) => startMs >= dayMs && !path.includes('/subagents/'),
+  );
   const starts = today.map(({ startMs }) => startMs);
   expect(starts.filter((startMs) => startMs % 60_000 !== 0)).toEqual([]);
   expect(new Set(starts).size).toBeGreaterThan(count);

@@ -199,11 +199,7 @@ const toPlace = ({ relativeOffsetOfLocalHeader: start, fileNameLength, compresse
  * True if the directory leaves out enough bytes for a member, before, between or after its own, also for all of another
  * archive. Headers of members are read only where it does.
  */
-async function hasGap(
-  reader: ZipReader,
-  places: MemberPlace[],
-  directoryStart: number,
-): Promise<boolean> {
+async function hasGap(reader: ZipReader, places: MemberPlace[], directoryStart: number): Promise<boolean> {
   let last: MemberPlace | undefined;
   for (const place of [
     ...places.sort((a, b) => a.start - b.start),
