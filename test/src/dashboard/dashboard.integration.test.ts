@@ -91,7 +91,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
       await page
         .locator(`.data-table [data-selected=true][aria-rowindex="${rowIndex}"]`)
         .waitFor({ state: 'attached' });
-      await expect.poll(readSelectedInSight, key).toBe(rowIndex);
+      await expect.poll(readSelectedInSight, { message: key }).toBe(rowIndex);
     }
   });
 

@@ -17,7 +17,9 @@ const client = {
 
 const list = async (...ids: string[]): Promise<string[]> => {
   const sessions = ids.map((session_id) => ({ session_id }));
-  return (await Array.fromAsync(listDescendants(client, sessions))).map(({ session_id: id }) => id);
+  const found: string[] = [];
+  for await (const { session_id: id } of listDescendants(client, sessions)) found.push(id);
+  return found;
 };
 
 it('lists the sub-agents of sub-agents, each once, also where they are in a circle', async () => {
