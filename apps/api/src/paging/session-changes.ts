@@ -31,9 +31,9 @@ export async function readSessionChanges(database: Database, rowSet: RowSetKey):
       totals.edits += 1;
       if (edits.length === 0) totals.unknown_edits += 1;
       if (edits.some(({ isWholeFile }) => isWholeFile)) totals.whole_file_edits += 1;
-      const paths = new Set([calledPath, ...edits.flatMap(({ path }) => path ?? [])]);
+      const paths = edits.length === 0 ? [calledPath] : edits.map(({ path }) => path ?? calledPath);
       // Several paths beyond the limit are one file here.
-      for (const file of new Set([...paths].map((path) => byFile.get(path)))) file.edits += 1;
+      for (const file of new Set(paths.map((path) => byFile.get(path)))) file.edits += 1;
       for (const edit of edits) addLines(edit, [totals, byFile.get(edit.path ?? calledPath)]);
     }
   }
