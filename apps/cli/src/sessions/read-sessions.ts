@@ -62,7 +62,8 @@ export async function* listDescendants(
   client: ApiClient,
   sessions: readonly Pick<Session, 'session_id'>[],
 ): AsyncGenerator<Session, void> {
-  // A set also iterates over what the loop adds to it. A transcript may claim that a session is its own sub-agent, or its sub-agent's.
+  // A set also iterates over what the loop adds to it. A transcript may claim that a session is its own sub-agent, or
+  // its sub-agent's.
   const known = new Set(sessions.map(({ session_id: id }) => id));
   for (const id of known) {
     for await (const subagent of listSessions(client, `/v1/sessions/${encodeURIComponent(id)}/subagents`)) {

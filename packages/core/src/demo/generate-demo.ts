@@ -48,7 +48,8 @@ const LONG_PAUSE_MS = 40 * MINUTE_MS;
  * without a price; tools of MCP servers and sub-agents of Claude Code. One day is far more expensive than the others, one
  * session is caught in a loop. Ends at `nowMs`
  * (milliseconds since 1970), and is the same for the same moment. Today is a working day with sessions that have ended,
- * few or none in its first minutes, also on the first morning of a month, which would be empty otherwise. About 400 transcripts, made one by one.
+ * few or none in its first minutes, also on the first morning of a month, which would be empty otherwise. About 400
+ * transcripts, made one by one.
  */
 export function* generateDemo(nowMs: number): Generator<DemoTranscript> {
   const random = createRandom();

@@ -93,8 +93,8 @@ async function findLargeTeams(
 }
 
 /**
- * Decides which names of people, machines, teams and cost centres a reader sees; undefined if all. Answers, exports, shared pages, digests and
- * SQL views ask here, and nowhere else.
+ * Decides which names of people, machines, teams and cost centres a reader sees; undefined if all. Answers, exports,
+ * shared pages, digests and SQL views ask here, and nowhere else.
  */
 export async function readVisibleNames(
   database: Database,
