@@ -84,7 +84,7 @@ it('hides the names of small teams and cost centres, whose figures would be one 
   const solo = teams.find(({ members }) => members === 1)?.name ?? '';
   expect(teams.map(({ name }) => name).sort()).toEqual(['Core', solo]);
   expect(solo).toMatch(PSEUDONYM);
-  // Its lead or cost centre would tell which team it is.
+  // A lead or a cost centre would identify the team.
   expect(teams.find(({ name }) => name === solo)).toMatchObject({ lead: null, cost_centre: null });
   expect(teams.find(({ name }) => name === 'Core')).toMatchObject({ lead: { display_name: 'Ann Abel' } });
   expect(await listNames(`&team=${solo}`)).toEqual(['pseudonym']);

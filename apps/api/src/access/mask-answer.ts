@@ -94,7 +94,7 @@ function renameAll(field: string, value: unknown, { rename }: Mask): unknown {
 const isWords = (name: string, value: unknown): boolean =>
   name === 'unmatched' && Array.isArray(value) && value.every((item) => typeof item === 'string');
 
-/** Removes what tells which team it is whose name is hidden. */
+/** Removes the lead and the cost centre of a team with a hidden name, because both identify the team. */
 function hideTeam(value: Members, rename: NonNullable<Mask['rename']>): Members {
   if (typeof value.name !== 'string' || toNamed('name', value) !== 'team' || rename('team', value.name) === value.name)
     return value;
