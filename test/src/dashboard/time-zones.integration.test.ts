@@ -90,10 +90,10 @@ describe.skipIf(executablePath === undefined)('figures when clocks change', () =
     const { own, sessions } = totals;
     expect(figures).toEqual([
       own.cost_usd,
+      sessions,
+      own.responses,
       own.total_tokens,
       own.tokens_out,
-      own.responses,
-      sessions,
       own.cache_hit_ratio,
     ]);
     // Known without the API: an answer of each person every half hour.
