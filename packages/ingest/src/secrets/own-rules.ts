@@ -29,8 +29,8 @@ export interface OwnRule {
 }
 
 /** Not within a word; escapes of URLs may come before, also of URLs in URLs. */
-const START = '(?:(?<![A-Za-z0-9_])|(?<=%(?:25){0,4}[0-9A-Fa-f]{2}))';
-const END = '(?![A-Za-z0-9_])';
+const START = '(?:(?<![A-Za-z0-9])|(?<=%(?:25){0,4}[0-9A-Fa-f]{2}))';
+const END = '(?![A-Za-z0-9])';
 const token = (pattern: string): RegExp => new RegExp(START + pattern + END, 'g');
 
 /** Passwords that stand for one, and variables of shells and templates. */
@@ -253,10 +253,11 @@ export const OWN_RULES: readonly OwnRule[] = [
     pattern: token('gl(?:dt|rt|ptt|cbt|imt|agent|oas|soat|ft|ffct)-[A-Za-z0-9_-]{20,128}'),
     example: ['gldt-', repeat(WORD, 20)],
   },
+  // Those in cookies (`xoxd`) are base64 with escapes of URLs.
   {
     name: 'slack',
     hints: ['xox'],
-    pattern: token('xox[a-z]-[A-Za-z0-9-]{20,400}'),
+    pattern: token('xox(?:[a-ce-z]-[A-Za-z0-9-]{20,400}|d-[A-Za-z0-9%+/=-]{20,500})'),
     example: ['xoxe', '-1-', repeat(WORD, 146)],
   },
   // The library knows shorter ones, and leaves the secret at the end of these.

@@ -74,6 +74,17 @@ describe('createSecretScanner', () => {
     },
   );
 
+  it.each([
+    ['a token for apps', ['xapp', '-1-A0Q7XW2L9TB-1234567890123-', '0f1e2d3c4b5a69788796a5b4c3d2e1f0'.repeat(2)]],
+    ['a cookie', ['xoxd', '-Zq7Hx2Lm%2BTb4Rk8%2FVw3Nd6Yp1Cs5Gj0Fa%3D%3D']],
+  ])('finds all of %s of Slack, also between underscores, as in Markdown', async (_, parts) => {
+    const secret = parts.join('');
+    expect(await find(`_${secret}_ and ${secret};`)).toEqual([
+      ['slack', secret],
+      ['slack', secret],
+    ]);
+  });
+
   it('merges overlapping matches', async () => {
     const matches = await scanner.scan(`https://ada:${GITHUB_TOKEN}@example.org/`);
     expect(matches).toHaveLength(1);
