@@ -109,6 +109,13 @@ describe('a zip archive', () => {
     ]);
   });
 
+  test('fails after its last member if its comment has another archive', async () => {
+    const archive = createZip([{ name: 'a.jsonl', content: 'a' }]);
+    const comment = createZip([{ name: 'b.jsonl', content: 'b' }]);
+    archive.writeUInt16LE(comment.length, archive.length - 2);
+    expect(await summarizeZip(Buffer.concat([archive, comment]))).toEqual(['!a.jsonl = a', 'failed archive corrupt']);
+  });
+
   test('is read with few requests if its members have long extra fields', async () => {
     const members = Array.from({ length: 200 }, (_, index) => ({
       ...{ name: `${index}.jsonl`, content: String(index).repeat(2000), method: 'stored' as const },

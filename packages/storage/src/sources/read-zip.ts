@@ -102,7 +102,8 @@ function cut(window: Window, range: ByteRange): Buffer {
 
 const STORED = 0;
 const DEFLATED = 8;
-/** Beginnings of an entry in the directory, and of what follows the directory. */
+/** Beginnings of a member, of an entry in the directory, and of what follows the directory. */
+const MEMBER_MAGIC = Buffer.from('PK\x03\x04');
 const ENTRY_MAGIC = Buffer.from('PK\x01\x02');
 const END_MAGIC = Buffer.from('PK\x05\x06');
 const END64_MAGIC = Buffer.from('PK\x06\x06');
@@ -179,7 +180,8 @@ async function findUnlisted(
     next = await reader.readAt(end, END_BYTES);
   }
   const isAtEnd = startsWith(next, END_MAGIC) && end + END_BYTES + next.readUInt16LE(END_BYTES - 2) === sizeBytes;
-  return isAtEnd && !(await hasGap(reader, places, directoryStart))
+  const comment = isAtEnd ? await reader.readAt(end + END_BYTES, sizeBytes - end - END_BYTES) : undefined;
+  return comment?.includes(MEMBER_MAGIC) === false && !(await hasGap(reader, places, directoryStart))
     ? undefined
     : 'the zip directory does not cover the whole file, which may be several archives, so members may be missing';
 }

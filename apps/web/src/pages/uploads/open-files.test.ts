@@ -181,6 +181,9 @@ it('says that members may be missing of several zip archives in one file, and of
   for (const offset of [8, 10]) new DataView(end.buffer).setUint16(offset, 1, true);
   new DataView(end.buffer).setUint32(12, directoryBytes / 2, true);
   const partial = [...both.slice(0, both.length - 22 - directoryBytes / 2), ...end];
+  const note = strToU8('and a text');
+  const commented = Uint8Array.from([...a, ...b, ...note]);
+  new DataView(commented.buffer).setUint16(a.length - 2, b.length + note.length, true);
   const rest = { path: 'a.zip', reason: expect.stringMatching(/^The rest of it .* damaged/) };
   for (const [archive, found] of [
     [[...a, ...b], 'b'],
@@ -189,6 +192,7 @@ it('says that members may be missing of several zip archives in one file, and of
     [[...a, ...b.slice(0, -22)], 'a'],
     [[...overflowed], 'a'],
     [partial, 'a'],
+    [[...commented], 'a'],
   ] as const)
     expect(await open(choose('a.zip', new Uint8Array(archive)))).toEqual([
       { path: `${found}.jsonl`, body: found },

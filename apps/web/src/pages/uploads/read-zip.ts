@@ -46,7 +46,9 @@ export async function* readZip(file: Blob): AsyncGenerator<ArchiveMember> {
     }
   }
   const isUnlisted = reader.warnings?.some(({ reason }) => UNLISTED.includes(reason));
-  if (isUnlisted || (await hasGap(file, places, reader.directoryOffset ?? 0))) throw new Error('Unlisted members');
+  const hasMemberInComment = new TextDecoder('latin1').decode(reader.comment).includes('PK\x03\x04');
+  if (isUnlisted || hasMemberInComment || (await hasGap(file, places, reader.directoryOffset ?? 0)))
+    throw new Error('Unlisted members');
 }
 
 /** The place of a member in the archive, by the directory. Its end is later if its own header has an extra field. */
