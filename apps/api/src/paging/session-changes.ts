@@ -5,6 +5,7 @@ import {
   type SessionChanges,
   toEdits,
   toPatchEdits,
+  toPatchedFiles,
 } from '@recount/contract';
 import { readUncutLength } from '@recount/core';
 import { type Database, type EditCall, type RowSetKey, readEdits } from '@recount/db';
@@ -27,13 +28,17 @@ export async function readSessionChanges(database: Database, rowSet: RowSetKey):
     page = await readEdits(database, rowSet, range);
     if (page.length === 0) break;
     for (const { file_path: calledPath, tool_input: input } of page) {
-      const edits = hasCutText(input) ? [] : [...toEdits(input), ...toPatchEdits(input)];
+      const whole = hasCutText(input) ? undefined : input;
+      const edits = [...toEdits(whole), ...toPatchEdits(whole)];
       totals.edits += 1;
       if (edits.length === 0) totals.unknown_edits += 1;
       if (edits.some(({ isWholeFile }) => isWholeFile)) totals.whole_file_edits += 1;
-      const paths = edits.length === 0 ? [calledPath] : edits.map(({ path }) => path ?? calledPath);
+      // A patch has no lines of the files that it deletes or only moves.
+      const patched = toPatchedFiles(whole).map(({ path }) => path);
+      const paths = [...edits.map(({ path }) => path ?? calledPath), ...patched];
       // Several paths beyond the limit are one file here.
-      for (const file of new Set(paths.map((path) => byFile.get(path)))) file.edits += 1;
+      for (const file of new Set((paths.length === 0 ? [calledPath] : paths).map((path) => byFile.get(path))))
+        file.edits += 1;
       for (const edit of edits) addLines(edit, [totals, byFile.get(edit.path ?? calledPath)]);
     }
   }

@@ -103,6 +103,27 @@ it('counts an edit of several files beyond those once, and lists them even if al
   expect([path === null, beyond]).toEqual([true, { edits: 1, lines_added: 2, lines_removed: 0 }]);
 });
 
+it('counts the files that a patch deletes or only moves beside those that it changes', async () => {
+  const DELETION = 'deletion-session';
+  const patch = [
+    ...['*** Begin Patch', '*** Delete File: /p/old.ts', '*** Update File: /p/a.ts', '@@', '-a', '+b'],
+    ...['*** Update File: /p/b.ts', '*** Move to: /p/c.ts', '*** End Patch'],
+  ].join('\n');
+  const content = [{ type: 'tool_use', id: 'd1', name: 'Edit', input: { patch } }];
+  const line = toLine(DELETION, 0, { type: 'assistant', message: { id: 'd', role: 'assistant', content } });
+  await api.upload(line, { session_id: DELETION, path: `/p/${DELETION}.jsonl` });
+  await api.work();
+  const none = { edits: 1, lines_added: 0, lines_removed: 0 };
+  expect(await read(DELETION)).toMatchObject({
+    ...{ edits: 1, lines_added: 1, lines_removed: 1, files: 3 },
+    by_file: [
+      { file_path: '/p/a.ts', edits: 1, lines_added: 1, lines_removed: 1 },
+      { file_path: '/p/old.ts', ...none },
+      { file_path: '/p/b.ts', ...none },
+    ],
+  });
+});
+
 it('reads the edits of one long line together, until their inputs are too long', async () => {
   const WIDE = 'wide-session';
   const content = Array.from({ length: 300 }, (_, index) => {
