@@ -10,6 +10,7 @@ import {
   readDay,
   readLabel,
   toScope,
+  toTimePiece,
 } from './bill.ts';
 
 /**
@@ -29,10 +30,10 @@ export function readAnthropicPage(page: JsonObject): AnsweredRow[] {
     const day = readDay(bucket.starting_at);
     return readObjects(bucket.results).map((result) => {
       const workspace = readLabel(result.workspace_id) ?? (isByWorkspace ? DEFAULT_WORKSPACE : null);
-      const piece = String(bucket.starting_at);
-      if ('amount' in result) return { ...toCost(day, result, workspace), piece };
+      const piece = toTimePiece(bucket.starting_at, bucket.ending_at);
+      if ('amount' in result) return { ...toCost(day, result, workspace), ...piece };
       const groups = { names: names.join(' '), values: JSON.stringify(readAll(result, names)) };
-      return { ...toUsage(day, result, workspace), piece, groups };
+      return { ...toUsage(day, result, workspace), ...piece, groups };
     });
   });
 }

@@ -10,6 +10,9 @@ export const UNKNOWN_SCOPE = '';
 /** The scope of lines of Anthropic's default workspace, which has no id. */
 export const DEFAULT_WORKSPACE = 'default';
 
+/** The tier of tokens by batch only: all others. */
+export const NOT_BATCH = 'not batch';
+
 /** A line of a vendor's report. */
 export interface BillRow {
   /** Day in UTC, `2026-11-29`. */
@@ -38,6 +41,8 @@ export interface BillRow {
 export interface AnsweredRow extends BillRow {
   /** The piece of the report that has the line, such as a day or an event: of several answers with it, the last counts. */
   piece: string;
+  /** The time of the piece; none if pieces cannot overlap. */
+  span?: { startMs: number; endMs: number };
   /** Groups of the report whose lines are added up to one, by name, and this line's values of them. */
   groups?: { names: string; values: string };
 }
@@ -70,9 +75,18 @@ export const readCountOf = (value: JsonValue | undefined): number => {
   return Number.isSafeInteger(count) && count > 0 ? count : 0;
 };
 
+const readTimeMs = (value: JsonValue | undefined): number =>
+  typeof value === 'number' ? value * 1000 : Date.parse(String(value ?? ''));
+
+/** The piece of a report that begins and ends at these times. */
+export function toTimePiece(start: JsonValue | undefined, end: JsonValue | undefined) {
+  const span = { startMs: readTimeMs(start), endMs: readTimeMs(end) };
+  return { piece: String(span.startMs), span };
+}
+
 /** Throws BillError unless the text or the number of seconds is a time. */
 export function readDay(value: JsonValue | undefined): string {
-  const ms = typeof value === 'number' ? value * 1000 : Date.parse(String(value ?? ''));
+  const ms = readTimeMs(value);
   if (!Number.isFinite(ms) || ms < 0 || ms >= Date.UTC(10_000, 0, 1)) throw new BillError('A line has no valid date');
   return new Date(ms).toISOString().slice(0, 10);
 }

@@ -20,6 +20,11 @@ it.each([
   ['tokens as a whole and by model', [usage(null)], [usage('m')]],
   ['tokens of all keys and by key', [usage('m')], [usage('m', 'w1 key1')]],
   ['tokens of all tiers and by tier', [usage('m', 'w1')], [usage('m', 'w1', 'standard'), usage('m', 'w1', 'batch')]],
+  [
+    'tokens by batch and by tier',
+    [usage('m', 'p1', 'not batch')],
+    [usage('m', 'p1', 'flex'), usage('m', 'p1', 'batch')],
+  ],
   ['tokens by workspace and by its keys', [usage('m', 'wrkspc_1')], [usage('m', 'wrkspc_1 apikey_1')]],
   ['tokens of the default workspace and by its keys', [usage('m', 'default')], [usage('m', 'default apikey_1')]],
   [
@@ -67,6 +72,7 @@ it.each([
   ['the scope of tokens is unknown, and their tier another', [usage('m', '', 'a')], [usage('m', 'w1', 'b')]],
   ['the scope of an amount is unknown', [line('a', null, '')], [line('a', null, 'w1')]],
   ['the tiers are others', [usage('m', null, 'standard')], [usage('m', null, 'batch')]],
+  ['one is all but the batches', [usage('m', 'p1', 'not batch')], [usage('m', 'p1', 'batch')]],
   ['one has tokens and the other amounts', [usage('m')], [whole]],
 ])('finds none if %s', (_name, some, others) => {
   expect(findRegrouped(some, others)).toBeUndefined();

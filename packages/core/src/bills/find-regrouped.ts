@@ -1,4 +1,4 @@
-import { BillError, type BillRow, DEFAULT_WORKSPACE, UNKNOWN_SCOPE } from './bill.ts';
+import { BillError, type BillRow, DEFAULT_WORKSPACE, NOT_BATCH, UNKNOWN_SCOPE } from './bill.ts';
 
 type Grouped = Pick<BillRow, 'kind' | 'day' | 'lineItem' | 'model' | 'scope' | 'serviceTier'>;
 
@@ -81,7 +81,7 @@ function hasSameTokens(rows: readonly Grouped[], others: readonly Grouped[]): bo
   return hasCommon(a, toUnknown(b), toLine) || hasCommon(toUnknown(a), b, toLine) || hasCommon(a, b, toPart);
 }
 
-/** True if a line of the ones has the same values as one of the others, and the same tier, unless one is of all tiers. */
+/** True if a line of the ones has the same values as one of the others, and both can be of the same tier. */
 function hasCommon(a: readonly Grouped[], b: readonly Grouped[], toValues: (row: Grouped) => unknown[]): boolean {
   const toText = (row: Grouped): string => JSON.stringify(toValues(row));
   const tiersByText = new Map(
@@ -89,8 +89,13 @@ function hasCommon(a: readonly Grouped[], b: readonly Grouped[], toValues: (row:
   );
   return a.some((row) => {
     const tiers = tiersByText.get(toText(row));
-    return tiers !== undefined && (row.serviceTier === null || tiers.has(null) || tiers.has(row.serviceTier));
+    return tiers !== undefined && [...tiers].some((tier) => canBeSameTier(row.serviceTier, tier));
   });
+}
+
+function canBeSameTier(a: string | null, b: string | null): boolean {
+  if (a === null || b === null || a === b) return true;
+  return [a, b].includes(NOT_BATCH) && ![a, b].includes('batch');
 }
 
 /** True if all of the ones are whole and none of the others. */

@@ -4,11 +4,13 @@ import {
   type AnsweredRow,
   type BillRow,
   NO_TOKENS,
+  NOT_BATCH,
   readAmount,
   readCountOf,
   readDay,
   readLabel,
   toScope,
+  toTimePiece,
 } from './bill.ts';
 
 /**
@@ -20,7 +22,7 @@ export function readOpenAiPage(page: JsonObject): AnsweredRow[] {
     const day = readDay(bucket.start_time);
     return readObjects(bucket.results ?? bucket.result).map((result) => ({
       ...(readObject(result.amount) === undefined ? toUsage(day, result) : toCost(day, result)),
-      piece: String(bucket.start_time),
+      ...toTimePiece(bucket.start_time, bucket.end_time),
     }));
   });
 }
@@ -67,5 +69,5 @@ function toUsage(day: string, result: JsonObject): BillRow {
 /** Null if the report is not grouped by it. */
 function readTier({ batch, service_tier: tier }: JsonObject): string | null {
   if (batch === true) return 'batch';
-  return readLabel(tier) ?? (batch === false ? 'standard' : null);
+  return readLabel(tier) ?? (batch === false ? NOT_BATCH : null);
 }

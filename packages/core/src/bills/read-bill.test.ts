@@ -203,6 +203,22 @@ describe('readBill', () => {
     ]);
   });
 
+  it('refuses tokens by hours and by days in one file, in any order, but not more of a day', () => {
+    const toAnswer = (start: string, end: string, uncached_input_tokens: number) => ({
+      starting_at: `2026-11-01T${start}:00Z`,
+      ending_at: `2026-11-${end}:00Z`,
+      results: [{ model: 'claude-opus-5-5', uncached_input_tokens }],
+    });
+    const day = toAnswer('00:00', '02T00:00', 24);
+    const hours = [toAnswer('00:00', '01T01:00', 10), toAnswer('23:00', '02T00:00', 14)];
+    expect(read('anthropic', [{ data: hours }])).toMatchObject([{ inputTokens: 24 }]);
+    const byHour = { data: hours };
+    for (const pages of [[byHour, { data: [day] }], [{ data: [day] }, byHour], [{ data: [day, ...hours] }]])
+      expect(() => read('anthropic', pages)).toThrow('by hours and by days');
+    const unfinished = toAnswer('00:00', '01T12:00', 12);
+    expect(read('anthropic', [{ data: [unfinished] }, { data: [day] }])).toMatchObject([{ inputTokens: 24 }]);
+  });
+
   it('adds up Cursor’s events by day, model and kind', () => {
     const event = {
       timestamp: String(Date.UTC(2026, 10, 1, 23)),

@@ -44,18 +44,23 @@ export function readBill(vendor: BillVendor, text: string): BillRow[] {
       );
       for (const [day, rows] of days) earlier.set(day, [...(earlier.get(day) ?? []), ...rows]);
     }
-    for (const { piece, groups = { names: '', values: '' }, ...row } of own) {
+    for (const { piece, span, groups = { names: '', values: '' }, ...row } of own) {
       const place = JSON.stringify([row.identity, piece]);
       const key = JSON.stringify([place, groups]);
       const known = answered.get(key);
+      const [endMs = 0, knownEndMs = endMs] = [span?.endMs, known?.span?.endMs];
+      // A later answer may have more of a day, but an hour of it would replace the whole.
+      if (known?.answer === answer ? !Object.is(endMs, knownEndMs) : endMs < knownEndMs) throw hasDayTwice(row.day);
       answered.set(key, {
         answer,
         place,
         names: groups.names,
+        span,
         row: known?.answer === answer ? addRows(known.row, row) : row,
       });
     }
   }
+  requireApart([...answered.values()]);
   const pieces = [...Map.groupBy(answered.values(), ({ place }) => place).values()].map(toPiece);
   return addUp(pieces, ({ identity }) => identity);
 }
@@ -65,8 +70,24 @@ interface Answered {
   place: string;
   /** Names of the groups whose lines are added up. */
   names: string;
+  span: AnsweredRow['span'];
   row: BillRow;
 }
+
+/** Throws BillError if a line has the same time twice, by hours and by days, because its pieces are added up. */
+function requireApart(answered: readonly Answered[]): void {
+  for (const ofLine of Map.groupBy(answered, ({ row }) => row.identity).values()) {
+    const spans = ofLine.flatMap(({ span }) => span ?? []).sort((a, b) => a.startMs - b.startMs);
+    const overlaps = spans.some(({ startMs }, index) => {
+      const before = spans[index - 1];
+      return before !== undefined && before.startMs < startMs && startMs < before.endMs;
+    });
+    if (overlaps) throw hasDayTwice(ofLine[0]?.row.day);
+  }
+}
+
+const hasDayTwice = (day: string | undefined): BillError =>
+  new BillError(`It has ${day} twice, by hours and by days. Import one of the two`);
 
 /**
  * The line of a piece, with its groups added up. Throws BillError if answers have it by other groups with different
