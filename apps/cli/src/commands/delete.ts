@@ -56,7 +56,8 @@ async function deleteSessions(context: CliContext, names: string[], options: Del
     for (const line of describe(unique, toPrintWidth(context))) print(context, line);
     if (!(await confirm(context, 'Delete this permanently?', options.yes ?? false)))
       return note(context, 'Nothing is deleted.');
-    for (const { session_id: id } of unique) {
+    // The given ones last, so that the same command finds the rest if one fails.
+    for (const { session_id: id } of unique.toReversed()) {
       const answer = await client.request(`/v1/sessions/${encodeURIComponent(id)}`, { method: 'DELETE' });
       if (answer === undefined) throw new CliError(NO_SERVER);
     }

@@ -73,10 +73,10 @@ it('restores the other files if one has a name that is too long or a folder in i
   ]);
 });
 
-it('counts a session with a file that cannot be written as not pulled', async () => {
+it('counts sessions and sub-agents with a file that cannot be written as not pulled', async () => {
   const url = await serve(`/home/ada/.claude/projects/-app/${LONG}.jsonl`);
   const context = createFakeContext({ environment: { HOME: home, RECOUNT_API_KEY: 'rk_test' } });
   await createPullCommand(context).parseAsync(['/app', '--server', url], { from: 'user' });
   expect(context.exitCode).toBe(1);
-  expect(context.err()).toContain('Here: 0 of 1 session.');
+  expect(context.err()).toContain('Here: 3 of 5 sessions.');
 });

@@ -82,7 +82,10 @@ async function restore(context: CliContext, id: string, options: RestoreOptions)
   const { place, client } = await connectToApi(context, options);
   const session = await client.request<SessionDetail>(`/v1/sessions/${encodeURIComponent(id)}`);
   if (session === undefined) throw new CliError(`There is no session ${id}.`);
-  const failed = await restoreSession(context, { place, client }, session, options);
+  const sessions: Pick<Session, 'session_id' | 'primary_transcript_id'>[] = [session];
+  for await (const subagent of listDescendants(client, [session])) sessions.push(subagent);
+  let failed = 0;
+  for (const each of sessions) failed += await restoreSession(context, { place, client }, each, options);
   if (failed > 0) throw new CliError(`${formatCountOf(failed, 'file')} of the session not restored.`);
   const { AGENTS } = await import('@recount/core');
   const program = AGENTS.find((agent) => agent.id === session.agent)?.label ?? session.agent;
@@ -95,10 +98,11 @@ async function restore(context: CliContext, id: string, options: RestoreOptions)
 async function pull(context: CliContext, given: string | undefined, options: RestoreOptions): Promise<void> {
   const { place, client } = await connectToApi(context, options);
   const project = given ?? context.workingDirectory;
-  let count = 0;
   let failed = 0;
-  for await (const session of listSessions(client, '/v1/sessions', { project })) {
-    count += 1;
+  const sessions: Session[] = [];
+  for await (const session of listSessions(client, '/v1/sessions', { project })) sessions.push(session);
+  for await (const subagent of listDescendants(client, sessions)) sessions.push(subagent);
+  for (const session of sessions) {
     try {
       if ((await restoreSession(context, { place, client }, session, options)) > 0) failed += 1;
     } catch (error) {
@@ -107,27 +111,26 @@ async function pull(context: CliContext, given: string | undefined, options: Res
       note(context, `recount: ${error.message}`);
     }
   }
+  const count = sessions.length;
   if (count === 0) throw new CliError(`There are no sessions of ${project}.`);
   note(context, `Here: ${formatCount(count - failed)} of ${formatCountOf(count, 'session')}.`);
   if (failed > 0) context.exitCode = 1;
 }
 
 /**
- * The transcripts of the session and of its sub-agents on all levels, with their attachments. A file that cannot be
- * restored is named, and the others are; returns how many could not be.
+ * The transcript of the session, with its attachments. A file that cannot be restored is named, and the others are;
+ * returns how many could not be.
  */
 async function restoreSession(
   context: CliContext,
   { place, client }: { place: ApiPlace; client: ApiClient },
-  session: Pick<Session, 'session_id' | 'primary_transcript_id'>,
+  { primary_transcript_id }: Pick<Session, 'primary_transcript_id'>,
   options: RestoreOptions,
 ): Promise<number> {
   const [{ toMachine }, { NotRestoredError, toRestoredPath }] = await Promise.all([
     import('../collector/this-machine.ts'),
     import('../restore/restored-path.ts'),
   ]);
-  const transcripts: (typeof session)[] = [session];
-  for await (const subagent of listDescendants(client, [session])) transcripts.push(subagent);
   let failed = 0;
   const attempt = async (write: () => Promise<unknown>): Promise<void> => {
     try {
@@ -139,20 +142,18 @@ async function restoreSession(
     }
   };
   const force = options.force ?? false;
-  for (const { primary_transcript_id } of transcripts) {
-    const transcript = await client.request<Transcript>(`/v1/transcripts/${primary_transcript_id}`);
-    if (transcript === undefined)
-      throw new CliError(`The transcript ${primary_transcript_id} was deleted before it could be read.`);
-    await attempt(async () => {
-      const path = toRestoredPath(toMachine(context), transcript, {
-        project: options.project && resolve(context.workingDirectory, options.project),
-        folder: options.to && resolve(context.workingDirectory, options.to),
-      });
-      await attempt(() => writeTranscript(context, place, transcript, path, force));
-      for (const file of await findAttachments(client, { transcript, path }, force))
-        await attempt(() => writeBytes(context, place, file.path, file));
+  const transcript = await client.request<Transcript>(`/v1/transcripts/${primary_transcript_id}`);
+  if (transcript === undefined)
+    throw new CliError(`The transcript ${primary_transcript_id} was deleted before it could be read.`);
+  await attempt(async () => {
+    const path = toRestoredPath(toMachine(context), transcript, {
+      project: options.project && resolve(context.workingDirectory, options.project),
+      folder: options.to && resolve(context.workingDirectory, options.to),
     });
-  }
+    await attempt(() => writeTranscript(context, place, transcript, path, force));
+    for (const file of await findAttachments(client, { transcript, path }, force))
+      await attempt(() => writeBytes(context, place, file.path, file));
+  });
   return failed;
 }
 

@@ -75,6 +75,16 @@ it('restores a session with the sub-agents of its sub-agents', async () => {
     expect(await readFile(join(home, '.codex', toName(thread)), 'utf8')).toBe(toText(thread));
 });
 
+it('pulls each session of a project once, also those that ran elsewhere', async () => {
+  const threads = createThreads(4);
+  await upload(threads);
+  const pulled = await run('pull', threads[0].cwd);
+  expect(pulled).toMatchObject({ exitCode: 0, err: expect.stringContaining('Here: 3 of 3 sessions.') });
+  expect(pulled.err).not.toContain('is there already');
+  for (const thread of threads)
+    expect(await readFile(join(home, '.codex', toName(thread)), 'utf8')).toBe(toText(thread));
+});
+
 it('deletes a session with the sub-agents of its sub-agents', async () => {
   const threads = createThreads(2);
   await upload(threads);
