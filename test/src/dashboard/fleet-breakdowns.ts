@@ -59,6 +59,7 @@ const FILES: Columns = [
   ['sessions', 'count'],
   ...OUTPUT,
 ];
+const SUBAGENT_COST = ['cost_usd', 'money'] as const;
 const SUBAGENTS: Columns = [
   ['calls', 'count'],
   ['errors', 'count'],
@@ -66,7 +67,6 @@ const SUBAGENTS: Columns = [
   ['subagents', 'count'],
   ['total_tokens', 'tokens'],
   ['cache_hit_ratio', 'percent'],
-  ['cost_usd', 'money'],
 ];
 
 /** A report's page, and what it should show for a fleet. */
@@ -169,8 +169,8 @@ export const OTHER_BREAKDOWNS: readonly BreakdownUnderTest[] = [
   {
     path: '/subagents',
     name: 'subagent_type',
-    columns: [...SUBAGENTS, ['mean_cost_usd', 'money']],
-    totals: SUBAGENTS,
+    columns: [SUBAGENT_COST, ['mean_cost_usd', 'money'], ...SUBAGENTS],
+    totals: [SUBAGENT_COST, ...SUBAGENTS],
     expected: expectSubagents,
   },
   {

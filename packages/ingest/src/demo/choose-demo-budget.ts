@@ -1,7 +1,5 @@
-import { identifyTranscript, parseTranscript } from '@recount/core';
-import { generateDemo } from '@recount/core/demo';
 import type { NewBudget } from '@recount/db';
-import { createListPrices } from '@recount/prices';
+import type { DemoCost } from './read-demo-costs.ts';
 
 /** Share of the budget that is spent when the demo ends. */
 const SPENT_SHARE = 0.82;
@@ -14,13 +12,13 @@ const DAY_MS = 86_400_000;
  * current month, or in the current week while that is longer: a month's budget of what the first days cost would be far
  * below what the month costs.
  */
-export async function chooseDemoBudget(nowMs: number): Promise<NewBudget> {
+export function chooseDemoBudget(nowMs: number, costs: readonly DemoCost[]): NewBudget {
   const now = new Date(nowMs);
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
   const sinceMonday = (now.getUTCDay() + 6) % 7;
   const month = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
   const week = today - sinceMonday * DAY_MS;
-  const spent = await sumCosts(nowMs, { month, week });
+  const spent = sumCosts(costs, { month, week });
   const isWeek = spent.week >= spent.month;
   const base = isWeek ? spent.week : spent.month;
   return {
@@ -31,25 +29,9 @@ export async function chooseDemoBudget(nowMs: number): Promise<NewBudget> {
   };
 }
 
-/** Dollars of the demo at list prices since each of these moments. */
-async function sumCosts<Name extends string>(
-  nowMs: number,
-  starts: Readonly<Record<Name, number>>,
-): Promise<Record<Name, number>> {
-  const prices = createListPrices();
-  const names = Object.keys(starts) as Name[];
-  const sums = Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
-  // Sessions end within a day.
-  const firstMs = Math.min(...names.map((name) => starts[name])) - DAY_MS;
-  for (const { path, text, startMs } of generateDemo(nowMs)) {
-    if (startMs < firstMs) continue;
-    const bytes = Buffer.from(text);
-    const { format, sessionId } = identifyTranscript({ path, head: bytes });
-    const { apiResponses } = await parseTranscript(sessionId ?? '', bytes, { format, prices });
-    for (const { timestamp, cost_usd } of apiResponses) {
-      const atMs = Date.parse(timestamp ?? '');
-      for (const name of names) if (atMs >= starts[name]) sums[name] += Number(cost_usd);
-    }
-  }
-  return sums;
+/** Dollars since each of these moments. */
+function sumCosts(costs: readonly DemoCost[], starts: { month: number; week: number }): typeof starts {
+  const since = (startMs: number): number =>
+    costs.reduce((sum, { atMs, costUsd }) => (atMs >= startMs ? sum + costUsd : sum), 0);
+  return { month: since(starts.month), week: since(starts.week) };
 }

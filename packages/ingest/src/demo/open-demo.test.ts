@@ -3,6 +3,8 @@ import { type DemoTranscript, generateDemo, MODELS, PEOPLE } from '@recount/core
 import { createListPrices } from '@recount/prices';
 import { expect, it } from 'vitest';
 import { chooseDemoBudget } from './choose-demo-budget.ts';
+import { makeDemoBill } from './make-demo-bill.ts';
+import { readDemoCosts } from './read-demo-costs.ts';
 
 const NOW = Date.parse('2026-11-27T15:20:00Z');
 const prices = createListPrices();
@@ -71,7 +73,7 @@ it.each(FIRST_DAYS)('has sessions of today and a budget of the week at %s', asyn
   expect(today.length).toBeGreaterThan(3);
   const times = today.flatMap(({ text }) => text.match(/(?<="timestamp":")[^"]+/g) ?? []).map(Date.parse);
   expect(Math.max(...times)).toBeLessThan(nowMs);
-  expect(await chooseDemoBudget(nowMs)).toMatchObject({ name: 'Company', period: 'week' });
+  expect(chooseDemoBudget(nowMs, await readDemoCosts(nowMs))).toMatchObject({ name: 'Company', period: 'week' });
 });
 
 it.each([
@@ -90,5 +92,27 @@ it.each([
 });
 
 it('has a budget of the month once that is longer than the week', async () => {
-  expect(await chooseDemoBudget(NOW)).toMatchObject({ name: 'Company', period: 'month' });
+  expect(chooseDemoBudget(NOW, await readDemoCosts(NOW))).toMatchObject({ name: 'Company', period: 'month' });
+});
+
+it('has a bill of whole days that differs from the costs by what no transcript has', async () => {
+  const costs = await readDemoCosts(NOW);
+  const bill = makeDemoBill(NOW, costs);
+  const days = [...new Set(bill.map(({ day }) => day))];
+  expect(days.length).toBeGreaterThan(14);
+  expect(days.at(-1)).toBe('2026-11-26');
+  const sum = (amounts: readonly (number | null)[]): number =>
+    amounts.reduce<number>((all, each) => all + Number(each), 0);
+  const inDays = costs.filter(({ agent, atMs }) => {
+    const isBilled = agent === 'claude-code' || agent === 'pi';
+    return isBilled && days.includes(new Date(atMs).toISOString().slice(0, 10));
+  });
+  const ofModels = new Set(inDays.map(({ model }) => model));
+  const billed = bill.filter(({ model }) => ofModels.has(model));
+  const share = sum(billed.map(({ amountUsd }) => amountUsd)) / sum(inDays.map(({ costUsd }) => costUsd));
+  expect(share).toBeGreaterThan(1.01);
+  expect(share).toBeLessThan(1.2);
+  expect(bill.filter(({ model }) => !ofModels.has(model)).map(({ lineItem }) => lineItem)).toEqual(
+    expect.arrayContaining(['claude-haiku-4-5 Usage', 'Web Search', 'Promotional credit']),
+  );
 });

@@ -10,6 +10,7 @@ import {
   listApiKeys,
   OPERATOR,
   revokeApiKey,
+  storeBill,
   withAdvisoryLock,
 } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
@@ -18,6 +19,8 @@ import { DEFAULT_MAX_TRANSCRIPT_BYTES, receiveTranscript } from '../receive/rece
 import { createUploadRecorder } from '../receive/record-uploads.ts';
 import { addDemoTeams } from './add-demo-teams.ts';
 import { chooseDemoBudget } from './choose-demo-budget.ts';
+import { makeDemoBill } from './make-demo-bill.ts';
+import { readDemoCosts } from './read-demo-costs.ts';
 
 /** The dates of an older demo look stale, so it is made again. */
 const MAX_AGE_MS = 24 * 60 * 60_000;
@@ -36,7 +39,7 @@ export interface OpenedDemo {
 }
 
 /**
- * Opens the demo, a workspace with the transcripts, people, teams, plans and budget of an invented company, which ends
+ * Opens the demo, a workspace with the transcripts, people, teams, plans, budget and bill of an invented company, which ends
  * at `nowMs` in milliseconds since 1970. Makes it first if there is none, or if it is older than a day; continues what
  * an interruption left. Its transcripts are stored and queued when this returns, and workers ingest them.
  */
@@ -76,10 +79,13 @@ async function provideWorkspace(deps: IngestDependencies, nowMs: number, actor: 
   const found = await findDemoWorkspace(deps.database.database);
   if (found !== undefined && nowMs - found.endsAtMs < MAX_AGE_MS) return found;
   if (found !== undefined) await deleteWorkspace(deps, found.id, actor);
-  const budget = await chooseDemoBudget(nowMs);
+  const costs = await readDemoCosts(nowMs);
+  const budget = chooseDemoBudget(nowMs, costs);
+  const bill = makeDemoBill(nowMs, costs);
   return await deps.database.withTransaction(async (transaction) => {
     const demo = await createDemoWorkspace(transaction, { endsAtMs: nowMs, actor });
     await addDemoTeams(transaction, { workspaceId: demo.id, actor }, budget);
+    await storeBill(transaction, { workspaceId: demo.id, vendor: 'anthropic', actor }, bill);
     return demo;
   });
 }

@@ -143,12 +143,6 @@ function Report({ breakdown, view }: ReportProps): ReactNode {
   );
 }
 
-/** The cost first where not all columns are in sight. */
-const orderFigures = (figures: Breakdown['figures']): Breakdown['figures'] =>
-  matchMedia('(max-width: 1260px)').matches
-    ? figures.toSorted((a, b) => Number(b.kind === 'money') - Number(a.kind === 'money'))
-    : figures;
-
 type Search = Record<string, string>;
 
 /** The target of a row's name (its own page if it has one, otherwise its sessions) and its sessions. */
@@ -227,7 +221,7 @@ function toColumns(breakdown: Breakdown, view: ReportProps['view'], names: reado
       width: 'minmax(164px, 4fr)',
       cell: (row) => <RowName breakdown={breakdown} row={row} names={names} links={toLinks(breakdown, row, view)} />,
     },
-    ...orderFigures(breakdown.figures).map(
+    ...breakdown.figures.map(
       (figure): Column<Row> => ({
         id: figure.label,
         label: figure.label,

@@ -102,7 +102,7 @@ function ForecastFigure({ forecast, historyDays }: { forecast: Row | undefined; 
         <dd className="none">–</dd>
         <dd className="muted track-note">
           {historyDays < FORECAST_DAYS.least
-            ? `needs ${FORECAST_DAYS.least} days of use, has ${historyDays}`
+            ? `needs ${FORECAST_DAYS.least} of ${FORECAST_DAYS.most} days, has ${historyDays}`
             : 'no response of this month has a price'}
         </dd>
       </div>
