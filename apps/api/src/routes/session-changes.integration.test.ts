@@ -103,6 +103,20 @@ it('counts an edit of several files beyond those once, and lists them even if al
   expect([path === null, beyond]).toEqual([true, { edits: 1, lines_added: 2, lines_removed: 0 }]);
 });
 
+it('counts no lines of a call that is cut, also if its message has it again', async () => {
+  const CUT = 'cut-session';
+  const edit = (new_string: string) => ({
+    ...{ type: 'tool_use', id: 'c1', name: 'Edit' },
+    input: { file_path: '/p/c.ts', old_string: 'a', new_string },
+  });
+  const lines = [edit('b\n'.repeat(500_000)), edit('b')].map((use, index) =>
+    toLine(CUT, index, { type: 'assistant', message: { id: 'c', role: 'assistant', content: [use] } }),
+  );
+  await api.upload(lines.join(''), { session_id: CUT, path: `/p/${CUT}.jsonl` });
+  await api.work({ maxLineBytes: 4 * 1024 * 1024 });
+  expect(await read(CUT)).toMatchObject({ edits: 1, lines_added: 0, unknown_edits: 1 });
+});
+
 it('counts the files that a patch deletes or only moves beside those that it changes', async () => {
   const DELETION = 'deletion-session';
   const patch = [

@@ -44,12 +44,13 @@ export async function readEdits(
   const { rows: inputs } = await database.execute<
     Record<string, unknown> & { message_id: string; tool_use_id: string; tool_input: unknown }
   >(sql`
-    SELECT DISTINCT ON (message_id, tool_use_id) message_id, tool_use_id, tool_input
+    SELECT DISTINCT ON (message_id, tool_use_id) message_id, tool_use_id,
+      CASE WHEN metadata -> 'truncated' IS NULL THEN tool_input END AS tool_input
     FROM ${contentBlocks}
     WHERE workspace_id = ${workspaceId} AND row_set_id = ${rowSetId} AND message_id = ANY(${idsOf('message_id')}::text[])
       AND (message_id, tool_use_id) IN (
         SELECT * FROM unnest(${idsOf('message_id')}::text[], ${idsOf('tool_use_id')}::text[]))
-      AND tool_kind = 'edit' AND metadata -> 'truncated' IS NULL
+      AND tool_kind = 'edit'
     ORDER BY message_id, tool_use_id, block_order`);
   const toKey = (call: { message_id: string; tool_use_id: string }): string => `${call.message_id}/${call.tool_use_id}`;
   const inputByCall = new Map(inputs.map((input) => [toKey(input), input.tool_input]));
