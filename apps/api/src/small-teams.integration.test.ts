@@ -27,8 +27,12 @@ const send = async <Answer = { id: string }>(method: string, path: string, body:
   expect(response.ok, `${method} ${path}`).toBe(true);
   return (await response.json()) as Answer;
 };
-const getAsViewer = (path: string): Promise<Response> =>
-  fetch(api.url + path, { headers: { authorization: `Bearer ${viewerKey}` } });
+const getAsViewer = (path: string, key = viewerKey): Promise<Response> =>
+  fetch(api.url + path, { headers: { authorization: `Bearer ${key}` } });
+const createViewer = async (person: string): Promise<string> => {
+  const viewer = { workspaceId: HOME_WORKSPACE, name: 'viewer', scopes: ROLES.viewer, person };
+  return (await createApiKey(api.database.database, viewer)).key;
+};
 
 beforeAll(async () => {
   api = await createTestApi();
@@ -54,8 +58,7 @@ beforeAll(async () => {
   for (const team of ['Core', 'Solo'])
     await send('PATCH', `/v1/teams/${ids.get(team)}`, { lead_id: ids.get('Ann Abel'), cost_centre: 'Labs' });
   await changeWorkspaceSettings(api.database.database, HOME_WORKSPACE, { namesFromPeople: 2 });
-  const viewer = { workspaceId: HOME_WORKSPACE, name: 'viewer', scopes: ROLES.viewer, person: 'someone' };
-  viewerKey = (await createApiKey(api.database.database, viewer)).key;
+  viewerKey = await createViewer('someone');
 });
 afterAll(() => api.close());
 
@@ -95,6 +98,11 @@ it('hides the names of small teams and cost centres, whose figures would be one 
   const second = (await (await getAsViewer(`/v1/teams?limit=1&cursor=${first.next_cursor}`)).json()) as TeamList;
   expect([...first.teams, ...second.teams]).toEqual(teams);
   expect(Buffer.from(first.next_cursor ?? '', 'base64url').toString()).not.toMatch(/core|solo/i);
+});
+
+it('does not take a reader’s own name for a part of others’ names, which would tell their pseudonyms', async () => {
+  const answer = await getAsViewer('/v1/analytics/usage?group_by=person&person=un', await createViewer('un'));
+  expect(await answer.json()).toMatchObject({ rows: [] });
 });
 
 it('tells no hidden name by any route that reads', async () => {

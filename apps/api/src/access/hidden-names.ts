@@ -36,6 +36,11 @@ export async function findHiddenNames(
   if (visible === undefined) return undefined;
   const salt = policy.pseudonymSalt ?? (await ensurePseudonymSalt(database, workspaceId));
   const renaming = createRenaming(visible, salt);
+  const isShown = (name: string): boolean =>
+    [...visible.shown.keys()].some((shown) => shown.toLowerCase() === name.toLowerCase());
+  /** A reader's name that nothing has would be taken for a part of others' names; its pseudonym is a part of none. */
+  const toExact = (field: string, name: string): string =>
+    field === 'person' && !isShown(name) ? toPseudonym(salt, field, name) : name;
   return {
     ...renaming,
     async translate(query) {
@@ -46,7 +51,11 @@ export async function findHiddenNames(
           field === 'machine' ? await listMachines(database, workspaceId, MAX_NAMES) : toKnown(visible)[field];
         const byPseudonym = new Map(known.map((name) => [toPseudonym(salt, field, name), name]));
         const toName = (value: string): string | undefined =>
-          renaming.isVisible(field, value) ? value : PSEUDONYM.test(value) ? byPseudonym.get(value) : undefined;
+          renaming.isVisible(field, value)
+            ? toExact(field, value)
+            : PSEUDONYM.test(value)
+              ? byPseudonym.get(value)
+              : undefined;
         const unknown = wanted.find((value) => toName(value) === undefined);
         if (unknown !== undefined) return { field, value: unknown };
         query[field] = wanted.map(toName);
