@@ -58,7 +58,7 @@ export async function openRequest(
 ): Promise<OpenAnswer> {
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
   const request = send(url, { method, headers, timeout: IDLE_TIMEOUT_MS, ...(signal && { signal }) });
-  request.on('timeout', () => request.destroy(new Error(`no data for ${IDLE_TIMEOUT_MS / 1000} s`)));
+  destroyWhenIdle(request);
   const answering = once(request, 'response') as Promise<[IncomingMessage]>;
   // Errors of the body destroy the request, which `answering` notices.
   const sending = body === undefined ? request.end() : sendBody(request, body, trailers).catch(() => undefined);
@@ -76,6 +76,22 @@ export async function openRequest(
     signal?.throwIfAborted();
     throw toUnreachable(cause, url);
   }
+}
+
+/**
+ * Ends a request without progress. A timer of the connection that ends sooner is not the request's, so it does not
+ * count.
+ */
+function destroyWhenIdle(request: ClientRequest): void {
+  const startedAtMs = performance.now();
+  request.once('socket', (socket) => {
+    const onTimeout = (): void => {
+      if (performance.now() - startedAtMs < IDLE_TIMEOUT_MS) socket.setTimeout(IDLE_TIMEOUT_MS);
+      else request.destroy(new Error(`no data for ${IDLE_TIMEOUT_MS / 1000} s`));
+    };
+    socket.on('timeout', onTimeout);
+    request.once('close', () => socket.off('timeout', onTimeout));
+  });
 }
 
 /** No answer came. */
