@@ -77,6 +77,13 @@ describe('a link of a key', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401, 401]);
   });
 
+  it('signs its browser in while others use other links of the same maker', async () => {
+    const codes: string[] = [];
+    for (let count = 0; count < 5; count += 1) codes.push(await makeLink((await makeKey(VIEWER)).id));
+    const answers = await Promise.all(codes.map(redeem));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+  });
+
   it('is not used up by programs that only read its address', async () => {
     const code = await makeLink((await makeKey(VIEWER)).id);
     for (const method of ['GET', 'HEAD'])

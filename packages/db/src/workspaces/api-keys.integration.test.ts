@@ -11,7 +11,7 @@ import {
   listApiKeys,
   rotateApiKey,
 } from './api-keys.ts';
-import { ensureWorkspace, insertApiKey, revokeApiKey, touchApiKey } from './workspaces.ts';
+import { ensureWorkspace, holdApiKey, insertApiKey, revokeApiKey, touchApiKey } from './workspaces.ts';
 
 const POLICY = { textReaders: 'readers', namesFromPeople: null, pseudonymSalt: null };
 
@@ -96,6 +96,22 @@ describe('api keys', () => {
     expect(await findKeyHolder(pool.database, 'hash-2')).toBeUndefined();
     expect(await revokeApiKey(pool.database, TEST_WORKSPACE, 'k2')).toBe(false);
     expect((await list()).map(({ revoked_at }) => revoked_at !== null)).toEqual([false, true]);
+  });
+
+  it('is held by one change at a time, so that two that revoke it do not wait for each other', async () => {
+    const countWaiting = async (): Promise<number> => {
+      const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      return (await pool.pool.query(waiting)).rowCount ?? 0;
+    };
+    let holders = 0;
+    const revoke = () =>
+      pool.withTransaction(async (transaction) => {
+        if (!(await holdApiKey(transaction, TEST_WORKSPACE, 'k1'))) return false;
+        holders += 1;
+        await expect.poll(async () => holders + (await countWaiting())).toBeGreaterThanOrEqual(2);
+        return await revokeApiKey(transaction, TEST_WORKSPACE, 'k1');
+      });
+    expect((await Promise.all([revoke(), revoke()])).sort()).toEqual([false, true]);
   });
 
   it('creates a workspace once, however many requests ask for it concurrently', async () => {

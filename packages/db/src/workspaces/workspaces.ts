@@ -243,13 +243,16 @@ async function revokeMadeKeys(transaction: Database, workspaceId: string, id: st
   return revoked.map((row) => row.id).sort();
 }
 
-/** True if the key is still valid; prevents its revocation until the end of the transaction. */
+/**
+ * True if the key is still valid; prevents its revocation until the end of the transaction. Excludes other holders too:
+ * two that share the key and then change keys would wait for each other, on a cluster whichever keys they change.
+ */
 export async function holdApiKey(transaction: Database, workspaceId: string, id: string): Promise<boolean> {
   const rows = await transaction
     .select({ id: apiKeys.id })
     .from(apiKeys)
     .where(and(eq(apiKeys.workspace_id, workspaceId), eq(apiKeys.id, id), isNull(apiKeys.revoked_at)))
-    .for('share');
+    .for('no key update');
   return rows.length > 0;
 }
 
