@@ -89,6 +89,7 @@ async function readBlocks(
   maxBytes = Number.MAX_SAFE_INTEGER,
 ) {
   const { content_text, thinking_text, result_text, tool_input, metadata, ...keys } = getTableColumns(contentBlocks);
+  type Key = keyof typeof keys;
   const names = [keys.block_type, keys.tool_name, keys.tool_use_id, keys.tool_result_id];
   const texts = [content_text, thinking_text, result_text, ...names];
   const bytes = sql<number>`(${sql.join([...texts.map(toTextBytes), toJsonBytes(tool_input), toJsonBytes(metadata)], sql` + `)}
@@ -113,23 +114,10 @@ async function readBlocks(
     sql<Value>`CASE WHEN NOT ${isLeftOut} THEN ${column} END`;
   return await database
     .select({
-      ...{
-        workspace_id: measured.workspace_id,
-        row_set_id: measured.row_set_id,
-        message_id: measured.message_id,
-        block_order: measured.block_order,
-        id: measured.id,
-        session_id: measured.session_id,
-        block_type: measured.block_type,
-        tool_name: measured.tool_name,
-        tool_kind: measured.tool_kind,
-        tool_use_id: measured.tool_use_id,
-        tool_result_id: measured.tool_result_id,
-        is_error: measured.is_error,
-        line_number: measured.line_number,
-        byte_offset: measured.byte_offset,
-        byte_length: measured.byte_length,
-      },
+      ...(Object.fromEntries(Object.keys(keys).map((name) => [name, measured[name as Key]])) as Pick<
+        typeof measured,
+        Key
+      >),
       content_text: ifHeld<string | null>(measured.content_text),
       thinking_text: ifHeld<string | null>(measured.thinking_text),
       result_text: ifHeld<string | null>(measured.result_text),
