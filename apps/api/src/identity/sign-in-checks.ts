@@ -58,7 +58,8 @@ async function check(
   const tokens = openTokens(secretBox, { workspaceId, signInId, sealed: sealedTokens ?? '' });
   if (tokens === undefined) return await end(context, holder, 'tokens-unreadable');
   if (now() < (pausedUntilMs.get(id) ?? 0)) throw toUnavailable(provider);
-  if (!(await claimSignInCheck(pool.database, holder, CHECK_MAX_MS))) return;
+  const isClaimed = await pool.withTransaction((transaction) => claimSignInCheck(transaction, holder, CHECK_MAX_MS));
+  if (!isClaimed) return;
   const asked = await ask(context, provider, holder, tokens);
   if (asked === undefined) return;
   if (asked instanceof ProviderError) {

@@ -49,10 +49,14 @@ beforeEach(() => {
   changeClaims = undefined;
   acme.isDown = false;
   isSilent = false;
+  isOnItsWay = undefined;
 });
 
 /** The provider takes requests, and never answers. */
 let isSilent = false;
+
+/** Waits before it passes on what UserInfo answers. */
+let isOnItsWay: (() => Promise<void>) | undefined;
 
 /** Passes requests on, and signs changed claims with the provider's own key. */
 const tamper: typeof fetch = async (input, init) => {
@@ -63,6 +67,7 @@ const tamper: typeof fetch = async (input, init) => {
       else init?.signal?.addEventListener('abort', give);
     });
   const response = await fetch(input, init);
+  if (String(input).endsWith('/me')) await isOnItsWay?.();
   if (changeClaims === undefined || !response.ok || !String(input).endsWith('/token')) return response;
   const body = (await response.json()) as { id_token: string };
   const claims = JSON.parse(Buffer.from(body.id_token.split('.')[1] ?? '', 'base64url').toString()) as Record<
@@ -390,6 +395,29 @@ describe('a browser that is signed in with a provider', () => {
       expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
       expect(acme.tokenRequests).toBe(before + 1);
     }
+  });
+
+  it('keeps the groups of the later answer if two browsers of the account are checked together', async () => {
+    const { subject, email } = addAccount(['admins']);
+    const [first, second] = [await signIn(subject), await signIn(subject)];
+    await makeDue(first);
+    const asked = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    isOnItsWay = () => {
+      asked.resolve();
+      return released.promise;
+    };
+    const slow = first.whoami();
+    await asked.promise;
+    isOnItsWay = undefined;
+    acme.accounts.set(subject, { email, email_verified: true, groups: ['engineers'] });
+    await makeDue(second);
+    await second.whoami();
+    released.resolve();
+    await slow;
+    await second.whoami();
+    await expectProblem(await second.ask('/v1/audit'), 403, 'missing-scope');
+    await expectProblem(await first.ask('/v1/audit'), 403, 'missing-scope');
   });
 
   it('waits while its provider is down, when API keys work as before', async () => {

@@ -131,28 +131,33 @@ export async function findSignInHolder(database: Database, secrets: SignInSecret
 }
 
 /**
- * Takes the right to check a sign-in with its provider, so that a refresh token is used once. False if another process
- * has it, for at most `maxMs`, or the sign-in has ended.
+ * Takes the right to check a sign-in with its provider, so that a refresh token is used once, and that of two answers for
+ * one account the later one is stored last. False if another process has it, or checks another sign-in of the account,
+ * for at most `maxMs`, or if the sign-in has ended.
  */
 export async function claimSignInCheck(
-  database: Database,
-  { workspaceId, signInId, provider }: SignInHolder,
+  transaction: Database,
+  { workspaceId, signInId, keyId, provider }: SignInHolder,
   maxMs: number,
 ): Promise<boolean> {
-  const claimed = await database
-    .update(signIns)
-    .set({ check_started_at: sql`now()` })
+  const isOfKey = and(eq(apiKeys.workspace_id, workspaceId), eq(apiKeys.id, keyId));
+  await transaction.select({ id: apiKeys.id }).from(apiKeys).where(isOfKey).for('update');
+  const [running] = await transaction
+    .select({ id: signIns.id })
+    .from(signIns)
     .where(
       and(
-        isSignIn(workspaceId, signInId),
-        // Not if it was checked since the holder was read.
-        eq(signIns.sealed_tokens, provider?.sealedTokens ?? ''),
-        or(
-          isNull(signIns.check_started_at),
-          sql`${signIns.check_started_at} < now() - ${maxMs} * interval '1 millisecond'`,
-        ),
+        ...[eq(signIns.workspace_id, workspaceId), eq(signIns.key_id, keyId)],
+        sql`${signIns.check_started_at} >= now() - ${maxMs} * interval '1 millisecond'`,
       ),
     )
+    .limit(1);
+  if (running !== undefined) return false;
+  const claimed = await transaction
+    .update(signIns)
+    .set({ check_started_at: sql`now()` })
+    // Not if it was checked since the holder was read.
+    .where(and(isSignIn(workspaceId, signInId), eq(signIns.sealed_tokens, provider?.sealedTokens ?? '')))
     .returning({ id: signIns.id });
   return claimed.length > 0;
 }
