@@ -1,23 +1,22 @@
 /**
- * Takes docs/screenshots again, with every page, light and dark, on a desktop and on a phone, of the samples and of a
- * made team. `npm run screenshots`, or `npm run screenshots -- insights` for some by their names.
+ * Takes docs/screenshots again, with every page, light and dark, on a desktop and on a phone, of the samples and of the
+ * demo's company. `npm run screenshots`, or `npm run screenshots -- insights` for some by their names.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { provideDashboard } from '@recount/cli/dashboard';
-import { createApiKey, ensureWorkspace } from '@recount/db';
+import { createApiKey } from '@recount/db';
+import { openDemo } from '@recount/ingest';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { BROWSER_FLAGS, findBrowser } from '../dashboard/browser.ts';
 import { signIn } from '../dashboard/sign-in.ts';
 import { findFreePort } from '../find-free-port.ts';
 import { startTestBackend } from '../test-backend.ts';
-import { makeTeam } from './made-team.ts';
 import { PICTURES, type Picture } from './pictures.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const SAMPLES = join(ROOT, 'samples/claude-projects');
 const TARGET = join(ROOT, 'docs/screenshots');
-const WORKSPACE = '01J00000000000000000000001';
 const QUALITY = 64;
 const SETTLING_MS = 800;
 const VIEWS = [
@@ -33,7 +32,7 @@ const backend = await startTestBackend('screenshots', {});
 try {
   const url = await startServer();
   const { key } = await createApiKey(backend.database.database, {
-    workspaceId: WORKSPACE,
+    workspaceId: await makeCompany(),
     name: 'the owner',
     scopes: ['admin', 'read', 'ingest', 'operator'],
   });
@@ -51,10 +50,17 @@ try {
 async function startServer(): Promise<string> {
   const port = String(await findFreePort());
   const dashboard = (await provideDashboard((line) => console.log(line))) ?? '';
-  await ensureWorkspace(backend.database.database, WORKSPACE, 'tidewater');
   await backend.start('worker');
   await backend.start('api', { RECOUNT_PORT: port, RECOUNT_DASHBOARD_DIRECTORY: dashboard });
   return `http://127.0.0.1:${port}`;
+}
+
+/** Makes the demo's company, as a workspace like any other, and returns its id. */
+async function makeCompany(): Promise<string> {
+  const { workspaceId } = await openDemo(backend, { nowMs: Date.now(), actor: 'system' });
+  const rename = "UPDATE recount.workspaces SET name = 'tidewater', demo_ends_at = NULL WHERE id = $1";
+  await backend.database.pool.query(rename, [workspaceId]);
+  return workspaceId;
 }
 
 async function upload(url: string, key: string): Promise<void> {
@@ -73,10 +79,9 @@ async function upload(url: string, key: string): Promise<void> {
     const made = await fetch(`${url}/v1/keys`, { method: 'POST', headers: { ...headers, ...type }, body });
     if (!made.ok) throw new Error(`${name}: ${made.status} ${await made.text()}`);
   }
-  for (const { text, ...query } of makeTeam(Date.now())) await send(text, query);
   for (const name of await readdir(SAMPLES, { recursive: true })) {
     if (!name.endsWith('.jsonl')) continue;
-    const person = name.includes('maya') ? 'maya' : 'jonas';
+    const person = `${name.includes('maya') ? 'maya.lindqvist' : 'jonas.weber'}@tidewater.example`;
     await send(await readFile(join(SAMPLES, name), 'utf8'), { path: join(SAMPLES, name), person });
   }
   for (;;) {

@@ -14,7 +14,7 @@ export interface Picture {
 const SESSION = '/sessions/eee65f53-e942-4ce5-b211-670eae679f02';
 const ROW = '.body [role=row]';
 
-const OVERRIDE = [{ model: 'tidewater-*', inputUsdPerMillion: 2, outputUsdPerMillion: 8 }];
+const OVERRIDE = [{ model: 'qwen3-coder-*', inputUsdPerMillion: 2, outputUsdPerMillion: 8 }];
 
 export const PICTURES: readonly Picture[] = [
   { name: 'overview', path: '/?period=90d&step=week', ready: '.legend li' },
@@ -38,6 +38,7 @@ export const PICTURES: readonly Picture[] = [
   { name: 'models', path: '/models?period=90d', ready: ROW },
   { name: 'subagents', path: '/subagents?period=all', ready: ROW },
   { name: 'people', path: '/people?period=90d', ready: ROW },
+  { name: 'reconciliation', path: '/reconciliation?view=bill-day&period=90d', ready: ROW },
   { name: 'insights', path: '/insights?period=90d', ready: '.findings' },
   { name: 'uploads', path: '/uploads', ready: ROW },
   { name: 'keys', path: '/admin', ready: '.plain-table tbody tr' },
