@@ -131,9 +131,9 @@ export async function findSignInHolder(database: Database, secrets: SignInSecret
 }
 
 /**
- * Takes the right to check a sign-in with its provider, so that a refresh token is used once, and that of two answers for
- * one account the later one is stored last. False if another process has it, or checks another sign-in of the account,
- * for at most `maxMs`, or if the sign-in has ended.
+ * Takes the right to check a sign-in with its provider, so that a refresh token is used once, and an account's answers
+ * are stored in their order. False if another process has it, or checks another sign-in of the account, for at most
+ * `maxMs`, or if the sign-in has ended.
  */
 export async function claimSignInCheck(
   transaction: Database,
