@@ -6,6 +6,7 @@ import { apiKeys, signIns, workspaces } from '../schema/workspaces.ts';
 import { type KeyHolder, OF_WORKSPACE, toSecretEnd } from './api-keys.ts';
 import { type Actor, addAuditEntry, toKeyActor } from './audit-log.ts';
 import { hashSecret } from './hash-secret.ts';
+import { holdApiKey } from './workspaces.ts';
 
 /** A browser is signed out after this time at the latest. */
 export const SIGN_IN_MAX_AGE_S = 30 * 24 * 60 * 60;
@@ -140,8 +141,7 @@ export async function claimSignInCheck(
   { workspaceId, signInId, keyId, provider }: SignInHolder,
   maxMs: number,
 ): Promise<boolean> {
-  const isOfKey = and(eq(apiKeys.workspace_id, workspaceId), eq(apiKeys.id, keyId));
-  await transaction.select({ id: apiKeys.id }).from(apiKeys).where(isOfKey).for('update');
+  if (!(await holdApiKey(transaction, workspaceId, keyId))) return false;
   const [running] = await transaction
     .select({ id: signIns.id })
     .from(signIns)
