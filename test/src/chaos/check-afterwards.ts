@@ -116,7 +116,7 @@ export async function checkAfterwards(installation: Installation, context: Conte
     failures.push(...findUnequal(stored, await readStored(database)));
     const rebuildMs = performance.now() - rebuildStartedAtMs;
     const crashes = [installation.api, ...installation.workers].flatMap((program) =>
-      program.crashes.map((output) => `${program.name} ended by itself: ${output.slice(-1000)}`),
+      program.crashes.map((output) => `${program.name} ended by itself: ${output}`),
     );
     failures.push(...crashes);
     const acknowledged = new Set(

@@ -28,9 +28,6 @@ export async function checkDatabaseWrite({ pool }: Pick<DatabasePool, 'pool'>, s
   const table = `recount.write_probe_${randomBytes(8).toString('hex')}`;
   const client = await pool.connect();
   let failure: unknown;
-  // A connection that breaks rejects the query as well; the event alone would crash the process.
-  const onError = (): void => {};
-  client.on('error', onError);
   try {
     await client.query(`
       BEGIN READ WRITE; SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS};
@@ -41,7 +38,6 @@ export async function checkDatabaseWrite({ pool }: Pick<DatabasePool, 'pool'>, s
     failure = error;
     if ((error as { code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) throw error;
   } finally {
-    client.off('error', onError);
     // After an error the transaction is still open.
     client.release(failure !== undefined);
   }

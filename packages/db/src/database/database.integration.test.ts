@@ -1,4 +1,6 @@
+import type { EventEmitter } from 'node:events';
 import { createTestDatabase } from '@recount/local-postgres/testing';
+import type { PoolClient } from 'pg';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { createDatabasePool, type DatabasePool } from './database.ts';
 
@@ -56,5 +58,23 @@ it('a transaction that is aborted while it connects does not begin', async () =>
   const begun = pool.withTransaction((_transaction, client) => client.query(LOCK), { signal: aborting.signal });
   aborting.abort(new Error('stopped'));
   await expect(begun).rejects.toThrow('stopped');
+  await pool.close();
+});
+
+it('a connection that ends as the next transaction takes it fails that transaction, and the process survives', async () => {
+  const uncaught: unknown[] = [];
+  const note = (error: unknown): void => void uncaught.push(error);
+  process.on('uncaughtException', note);
+  onTestFinished(() => void process.off('uncaughtException', note));
+  const single = createDatabasePool({ connectionString, maxConnections: 1 });
+  const client = (await single.pool.connect()) as PoolClient & { connection: EventEmitter };
+  // As if the server's last message were in the packet of the answer before it.
+  const last = Object.assign(new Error('terminating connection'), { code: '57P01' });
+  client.connection.once('readyForQuery', () => client.connection.emit('errorMessage', last));
+  client.query('SELECT 1', () => client.release());
+  await expect(single.withTransaction(async () => 'never')).rejects.toThrow();
+  expect(uncaught).toEqual([]);
+  await expect(single.withTransaction(async () => 'again')).resolves.toBe('again');
+  await single.close();
   await pool.close();
 });

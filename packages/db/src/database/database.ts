@@ -83,7 +83,12 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
   const onError = (error: Error): void => options.onConnectionError?.(error);
   pool.on('error', onError);
   const connected = new Set<pg.PoolClient>();
-  pool.on('connect', (client) => connected.add(client));
+  pool.on('connect', (client) => {
+    connected.add(client);
+    // The pool's own listener is gone before the code that waits for a connection can add one. An error that arrives
+    // with the answer to the query before it, in one packet, is then no one's, and would crash the process.
+    client.on('error', () => {});
+  });
   pool.on('remove', (client) => connected.delete(client));
   const database = drizzle(pool);
   return {
@@ -123,8 +128,7 @@ async function runTransaction<T>(
   }
   const failures: unknown[] = [];
   let isBroken = false;
-  // A connection that breaks between two queries reports it here; the next query then fails. Without a listener, that
-  // would crash the process.
+  // A connection that breaks between two queries reports it here; the next query then fails.
   const onBroken = (error: Error): void => {
     isBroken = true;
     onError(error);

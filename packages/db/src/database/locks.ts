@@ -38,7 +38,6 @@ export async function withAdvisoryLock<T>(
   const client = await pool.connect();
   const number = toLockNumber(lock);
   const lost = new AbortController();
-  // Without a listener, a connection that breaks would crash the process.
   const onError = (error: Error): void => lost.abort(error);
   client.on('error', onError);
   try {
