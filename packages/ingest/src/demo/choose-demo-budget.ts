@@ -1,5 +1,5 @@
+import type { DemoCost } from '@recount/core/demo';
 import type { NewBudget } from '@recount/db';
-import type { DemoCost } from './read-demo-costs.ts';
 
 /** Share of the budget that is spent when the demo ends. */
 const SPENT_SHARE = 0.82;

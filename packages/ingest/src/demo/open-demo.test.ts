@@ -1,9 +1,8 @@
 import { identifyTranscript, type ParseResult, parseTranscript } from '@recount/core';
-import { type DemoTranscript, generateDemo, MODELS, PEOPLE } from '@recount/core/demo';
+import { type DemoTranscript, generateDemo, MODELS, makeDemoBill, PEOPLE } from '@recount/core/demo';
 import { createListPrices } from '@recount/prices';
 import { expect, it } from 'vitest';
 import { chooseDemoBudget } from './choose-demo-budget.ts';
-import { makeDemoBill } from './make-demo-bill.ts';
 import { readDemoCosts } from './read-demo-costs.ts';
 
 const NOW = Date.parse('2026-11-27T15:20:00Z');

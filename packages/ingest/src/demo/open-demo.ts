@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type DemoTranscript, generateDemo } from '@recount/core/demo';
+import { type DemoTranscript, generateDemo, makeDemoBill } from '@recount/core/demo';
 import {
   type Actor,
   createApiKey,
@@ -19,7 +19,6 @@ import { DEFAULT_MAX_TRANSCRIPT_BYTES, receiveTranscript } from '../receive/rece
 import { createUploadRecorder } from '../receive/record-uploads.ts';
 import { addDemoTeams } from './add-demo-teams.ts';
 import { chooseDemoBudget } from './choose-demo-budget.ts';
-import { makeDemoBill } from './make-demo-bill.ts';
 import { readDemoCosts } from './read-demo-costs.ts';
 
 /** The dates of an older demo look stale, so it is made again. */

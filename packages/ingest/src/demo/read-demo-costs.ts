@@ -1,21 +1,10 @@
 import { identifyTranscript, parseTranscript } from '@recount/core';
-import { generateDemo } from '@recount/core/demo';
+import { type DemoCost, generateDemo } from '@recount/core/demo';
 import { createListPrices } from '@recount/prices';
 
 const DAY_MS = 86_400_000;
 /** Longer than a month, so that the budget of one is known. */
 const MAX_AGE_MS = 32 * DAY_MS;
-
-/** The cost of a response of the demo, at list prices. */
-export interface DemoCost {
-  agent: string | null;
-  /** Null if the transcript does not say. */
-  model: string | null;
-  /** Milliseconds since 1970. */
-  atMs: number;
-  /** 0 without a price. */
-  costUsd: number;
-}
 
 /** The costs of the last 32 days of the demo that ends at `nowMs`, in milliseconds since 1970. */
 export async function readDemoCosts(nowMs: number): Promise<DemoCost[]> {

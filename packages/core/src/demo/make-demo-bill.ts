@@ -1,5 +1,17 @@
-import { type BillRow, findBillVendor, readBill } from '@recount/core';
-import type { DemoCost } from './read-demo-costs.ts';
+import type { BillRow } from '../bills/bill.ts';
+import { findBillVendor } from '../bills/billed-usage.ts';
+import { readBill } from '../bills/read-bill.ts';
+
+/** The cost of a response of the demo, at list prices. */
+export interface DemoCost {
+  agent: string | null;
+  /** Null if the transcript does not say. */
+  model: string | null;
+  /** Milliseconds since 1970. */
+  atMs: number;
+  /** 0 without a price. */
+  costUsd: number;
+}
 
 /** A program of the invented company that no transcript is of. */
 const SUPPORT_BOT = { model: 'claude-haiku-4-5', dayUsd: 0.35 };
