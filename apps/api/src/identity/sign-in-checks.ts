@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { claimSignInCheck, endSignIn, type SignInHolder, storeSignInCheck } from '@recount/db';
 import { toLogReason } from '../problems/problem-error.ts';
 import { decideAdmission } from './decide-admission.ts';
@@ -7,6 +8,9 @@ import { openTokens, sealTokens } from './sealed-tokens.ts';
 
 /** After this time another process may check, because the one that began has probably died. */
 const CHECK_MAX_MS = 30_000;
+/** As long as the provider may take to answer someone else. */
+const CLAIM_MAX_MS = 5000;
+const CLAIM_POLL_MS = 100;
 /** A provider that does not answer is not asked again before. */
 const OUTAGE_PAUSE_MS = 5000;
 
@@ -58,8 +62,15 @@ async function check(
   const tokens = openTokens(secretBox, { workspaceId, signInId, sealed: sealedTokens ?? '' });
   if (tokens === undefined) return await end(context, holder, 'tokens-unreadable');
   if (now() < (pausedUntilMs.get(id) ?? 0)) throw toUnavailable(provider);
-  const isClaimed = await pool.withTransaction((transaction) => claimSignInCheck(transaction, holder, CHECK_MAX_MS));
-  if (!isClaimed) return;
+  const claim = () => pool.withTransaction((transaction) => claimSignInCheck(transaction, holder, CHECK_MAX_MS));
+  const startedAtMs = performance.now();
+  let claimed = await claim();
+  // A browser that was idle for long would be refused otherwise, because another one of its account is being checked.
+  while (claimed === 'busy' && performance.now() - startedAtMs < CLAIM_MAX_MS) {
+    await sleep(CLAIM_POLL_MS);
+    claimed = await claim();
+  }
+  if (claimed !== 'claimed') return;
   const asked = await ask(context, provider, holder, tokens);
   if (asked === undefined) return;
   if (asked instanceof ProviderError) {

@@ -411,11 +411,14 @@ describe('a browser that is signed in with a provider', () => {
     await asked.promise;
     isOnItsWay = undefined;
     acme.accounts.set(subject, { email, email_verified: true, groups: ['engineers'] });
-    await makeDue(second);
-    await second.whoami();
+    // Idle for so long that it is refused unless it is checked.
+    await api.database.pool.query("UPDATE recount.sign_ins SET checked_at = now() - interval '1 hour' WHERE id = $1", [
+      second.id,
+    ]);
+    const waiting = second.ask('/v1/whoami');
     released.resolve();
     await slow;
-    await second.whoami();
+    expect((await waiting).status).toBe(200);
     await expectProblem(await second.ask('/v1/audit'), 403, 'missing-scope');
     await expectProblem(await first.ask('/v1/audit'), 403, 'missing-scope');
   });

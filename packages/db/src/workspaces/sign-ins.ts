@@ -133,15 +133,15 @@ export async function findSignInHolder(database: Database, secrets: SignInSecret
 
 /**
  * Takes the right to check a sign-in with its provider, so that a refresh token is used once, and an account's answers
- * are stored in their order. False if another process has it, or checks another sign-in of the account, for at most
- * `maxMs`, or if the sign-in has ended.
+ * are stored in their order. Says `busy` while this or another sign-in of the account is being checked, for at most
+ * `maxMs`, and `done` if the sign-in was checked since the holder was read, or has ended.
  */
 export async function claimSignInCheck(
   transaction: Database,
   { workspaceId, signInId, keyId, provider }: SignInHolder,
   maxMs: number,
-): Promise<boolean> {
-  if (!(await holdApiKey(transaction, workspaceId, keyId))) return false;
+): Promise<'claimed' | 'busy' | 'done'> {
+  if (!(await holdApiKey(transaction, workspaceId, keyId))) return 'done';
   const [running] = await transaction
     .select({ id: signIns.id })
     .from(signIns)
@@ -152,14 +152,13 @@ export async function claimSignInCheck(
       ),
     )
     .limit(1);
-  if (running !== undefined) return false;
+  if (running !== undefined) return 'busy';
   const claimed = await transaction
     .update(signIns)
     .set({ check_started_at: sql`now()` })
-    // Not if it was checked since the holder was read.
     .where(and(isSignIn(workspaceId, signInId), eq(signIns.sealed_tokens, provider?.sealedTokens ?? '')))
     .returning({ id: signIns.id });
-  return claimed.length > 0;
+  return claimed.length > 0 ? 'claimed' : 'done';
 }
 
 /** Ends a check: stores new tokens if the provider confirmed the account, and otherwise lets the next request check again. */
