@@ -416,6 +416,8 @@ describe('a browser that is signed in with a provider', () => {
       second.id,
     ]);
     const waiting = second.ask('/v1/whoami');
+    // Requests after it have been answered, so it has found the first one under way.
+    for (let request = 0; request < 20; request++) await api.fetch('/v1/whoami');
     released.resolve();
     await slow;
     expect((await waiting).status).toBe(200);
